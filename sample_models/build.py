@@ -82,9 +82,7 @@ def layer_norm(g: Graph, x: str, prefix: str, width: int) -> str:
     square = g.op("Pow", centred, g.const("two", 2.0, np.float32))
     variance = g.op("ReduceMean", square, axes=[-1], keepdims=1)
     deviation = g.op("Sqrt", g.op("Add", variance, g.const("epsilon", 1e-12, np.float32)))
-    scaled = g.op(
-        "Mul", g.op("Div", centred, deviation), g.normal(f"{prefix}.weight", (width,), 0.1, 1.0)
-    )
+    scaled = g.op("Mul", g.op("Div", centred, deviation), g.normal(f"{prefix}.weight", (width,), 0.1, 1.0))
     return g.op("Add", scaled, g.normal(f"{prefix}.bias", (width,), 0.05))
 
 
@@ -111,9 +109,7 @@ def linear_qdq(g: Graph, x: str, prefix: str, inputs: int, outputs: int, std: fl
     activations = g.op("DequantizeLinear", quantized, step, zero)
     parts = [f"{prefix}.weight_quantized", f"{prefix}.weight_scale", f"{prefix}.weight_zero_point"]
     dequantized = g.op("DequantizeLinear", *parts, axis=1)
-    return g.op(
-        "Add", g.normal(f"{prefix}.bias", (outputs,), 0.02), g.op("MatMul", activations, dequantized)
-    )
+    return g.op("Add", g.normal(f"{prefix}.bias", (outputs,), 0.02), g.op("MatMul", activations, dequantized))
 
 
 def gelu(g: Graph, x: str) -> str:
@@ -151,7 +147,9 @@ def bert(name: str, dense: Linear, *, vocabulary: int = 30522) -> onnx.ModelProt
     g = Graph(name, seed=256)
     g.scope = "/bert/embeddings"
     tables = "bert.embeddings"
-    words = g.op("Gather", g.normal(f"{tables}.word_embeddings.weight", (vocabulary, hidden), 0.05), "input_ids")
+    words = g.op(
+        "Gather", g.normal(f"{tables}.word_embeddings.weight", (vocabulary, hidden), 0.05), "input_ids"
+    )
     types = g.op(
         "Gather", g.normal(f"{tables}.token_type_embeddings.weight", (2, hidden), 0.02), "token_type_ids"
     )
@@ -160,7 +158,9 @@ def bert(name: str, dense: Linear, *, vocabulary: int = 30522) -> onnx.ModelProt
         "Slice", ids, g.const("axes_0", [0]), dimension(g, "input_ids", 1), g.const("axes_1", [1]),
         g.const("axes_1", [1]),
     )  # fmt: skip
-    places = g.op("Gather", g.normal(f"{tables}.position_embeddings.weight", (positions, hidden), 0.02), sliced)
+    places = g.op(
+        "Gather", g.normal(f"{tables}.position_embeddings.weight", (positions, hidden), 0.02), sliced
+    )
     x = layer_norm(g, g.op("Add", g.op("Add", words, types), places), f"{tables}.LayerNorm", hidden)
     g.scope = "/bert"
     mask = g.op(
@@ -173,7 +173,8 @@ def bert(name: str, dense: Linear, *, vocabulary: int = 30522) -> onnx.ModelProt
         here, path = f"bert.encoder.layer.{i}", f"/bert/encoder/layer.{i}"
         g.scope = f"{path}/attention/self"
         q, k, v = (
-            dense(g, x, f"{here}.attention.self.{part}", hidden, hidden, std) for part in ("query", "key", "value")
+            dense(g, x, f"{here}.attention.self.{part}", hidden, hidden, std)
+            for part in ("query", "key", "value")
         )
         query = split_heads(g, q, heads, hidden // heads, last=(0, 2, 1, 3))
         key = split_heads(g, k, heads, hidden // heads, last=(0, 2, 3, 1))
@@ -204,7 +205,11 @@ def bert(name: str, dense: Linear, *, vocabulary: int = 30522) -> onnx.ModelProt
     g.nodes.append(
         helper.make_node(
             "Gemm",
-            [pooled, g.normal("classifier.weight", (2, hidden), 0.05), g.normal("classifier.bias", (2,), 0.02)],
+            [
+                pooled,
+                g.normal("classifier.weight", (2, hidden), 0.05),
+                g.normal("classifier.bias", (2,), 0.02),
+            ],
             ["logits"],
             name="/classifier/Gemm",
             transB=1,
@@ -212,7 +217,8 @@ def bert(name: str, dense: Linear, *, vocabulary: int = 30522) -> onnx.ModelProt
     )
     shape = ["batch", "sequence"]
     inputs = [
-        helper.make_tensor_value_info(n, INT64, shape) for n in ("input_ids", "attention_mask", "token_type_ids")
+        helper.make_tensor_value_info(n, INT64, shape)
+        for n in ("input_ids", "attention_mask", "token_type_ids")
     ]
     return g.model(inputs, [helper.make_tensor_value_info("logits", FLOAT, ["batch", 2])], 13)
 
@@ -278,7 +284,9 @@ def decoder_block() -> onnx.ModelProto:
     q, k, v = (project(normed, f"self_attn.{n}_proj.weight", hidden, hidden) for n in "qkv")
     query, key, value = (split_heads(g, t, heads, width, last=(0, 2, 1, 3)) for t in (q, k, v))
     for past, new, present in (("past_key", key, "present_key"), ("past_value", value, "present_value")):
-        g.nodes.append(helper.make_node("Concat", [past, new], [present], name=f"/self_attn/{present}", axis=2))
+        g.nodes.append(
+            helper.make_node("Concat", [past, new], [present], name=f"/self_attn/{present}", axis=2)
+        )
     turned = g.op("Transpose", "present_key", perm=[0, 1, 3, 2])
     scores = g.op("Div", g.op("MatMul", query, turned), g.const("sqrt_width", np.sqrt(width), np.float32))
     total, new = dimension(g, "present_key", 2), dimension(g, query, 2)
@@ -297,7 +305,7 @@ def decoder_block() -> onnx.ModelProto:
     swish = g.op("Mul", gate, g.op("Sigmoid", gate))
     product = g.op("Mul", swish, project(normed, "mlp.up_proj.weight", hidden, wide))
     down = project(product, "mlp.down_proj.weight", wide, hidden)
-    g.nodes.append(helper.make_node("Add", [x, down], ["output"], name="/mlp/Add"))
+    g.nodes.append(helper.make_node("Add", [x, down], ["output"], name="/mlp/residual/Add"))
     past = ["batch", heads, "past_sequence", width]
     present = ["batch", heads, "total_sequence", width]
     return g.model(
@@ -335,7 +343,9 @@ def expected_sums() -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)}; default: all")
     parser.add_argument("--to", type=Path, default=Path(__file__).parent, help="folder to write to")
     arguments = parser.parse_args()
