@@ -62,9 +62,7 @@ def load_model(path: str | Path) -> LoadedModel:
         sha256=hashlib.sha256(data).hexdigest(),
         opset=opset_of(proto),
         producer=" ".join(filter(None, (proto.producer_name, proto.producer_version))),
-        parameters=sum(
-            int(np.prod(t.dims)) for t in all_tensors(proto.graph) if t.data_type != onnx.TensorProto.INT64
-        ),
+        parameters=sum(int(np.prod(t.dims)) for t in all_tensors(proto.graph) if t.data_type != onnx.TensorProto.INT64),
         nodes=len(proto.graph.node),
     )
     return LoadedModel(path, proto, info)
@@ -114,9 +112,7 @@ def _parse(data: bytes, path: Path) -> onnx.ModelProto:
             ) from None
         raise ModelError("this is not an ONNX model", where=path, remedy="name an .onnx file") from None
     if not proto.graph.node or not proto.ir_version:
-        raise ModelError(
-            "this is not an ONNX model, or one without operators", where=path, remedy="name an .onnx file"
-        )
+        raise ModelError("this is not an ONNX model, or one without operators", where=path, remedy="name an .onnx file")
     return proto
 
 

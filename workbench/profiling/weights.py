@@ -270,7 +270,8 @@ def _product(node: onnx.NodeProto, scope: _Scope, folder: Path) -> Product | Non
     supported, reason = _support(node.op_type, shape, followed)
     return Product(
         node.name, node.op_type, node.output[0], activation, name, dims,
-        SHORT_NAMES.get(tensor.data_type, "?"), shape, output_first, tuple(steps), groups, quantization, supported, reason,
+        SHORT_NAMES.get(tensor.data_type, "?"), shape, output_first, tuple(steps), groups, quantization,
+        supported, reason,
     )  # fmt: skip
 
 
@@ -301,9 +302,7 @@ def _support(op_type: str, shape: tuple[int, ...], followed: bool) -> tuple[bool
     return True, "matrix product with a constant weight"
 
 
-def _trace_back(
-    tensor: str, scope: _Scope, folder: Path
-) -> tuple[str, list[Step], Quantization | None, bool] | None:
+def _trace_back(tensor: str, scope: _Scope, folder: Path) -> tuple[str, list[Step], Quantization | None, bool] | None:
     """Initializer behind `tensor`, the steps from it, its quantization, and whether all steps are known."""
     chain: list[onnx.NodeProto] = []
     followed = True
@@ -418,9 +417,7 @@ def _scaled(
         return Quantization(np.ones(()), value) if before is None else None
     scale = value if node.op_type == "Mul" else 1.0 / value
     return (
-        Quantization(scale, np.zeros(()))
-        if before is None
-        else Quantization(before.scale * scale, before.zero_point)
+        Quantization(scale, np.zeros(())) if before is None else Quantization(before.scale * scale, before.zero_point)
     )
 
 
