@@ -1,0 +1,1 @@
+"""Recalculation: XLSX to values, every formula, nothing lost."""
