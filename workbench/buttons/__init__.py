@@ -1,0 +1,1 @@
+"""The workbench inside Excel and inside LibreOffice: buttons, menus and the actions behind them."""
