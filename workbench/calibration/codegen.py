@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic as _numba_intrinsic
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _F32 = ir.FloatType()
@@ -36,6 +36,11 @@ _VEC = ir.VectorType(_F32, LANES)
 
 Builder = Any
 Value = Any
+
+
+def intrinsic(body: Callable[..., Any]) -> Any:
+    """Numba's `intrinsic`; its own type says that callers pass the typing context, which Numba does."""
+    return _numba_intrinsic(body)
 
 
 def _const(value: int) -> Value:

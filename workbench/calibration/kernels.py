@@ -1,10 +1,11 @@
 """The 4x1 block-sparse product, compiled: Y = act(W·X + bias) over tiles of tokens.
 
 A *job* is a block of int64 slots (`Job`): addresses and sizes. Workers take its units, each from its own
-contiguous share first (neighbouring tiles share memory pages), then from the shares of the others. A unit is a tile of tokens times a chunk of block rows: the tile of activations is packed feature-major
-into the worker's scratch (K x TILE floats, which the second-level cache holds), then every block row of
-the chunk runs over it with its 4 x TILE sums in registers. Workers are Numba threads here, and the threads
-of ONNX Runtime's own pool in `ort_kernel`.
+contiguous share first (neighbouring tiles share memory pages), then from the shares of the others. A unit is
+a tile of tokens times a chunk of block rows: the tile of activations is packed feature-major into the
+worker's scratch (K x TILE floats, which the second-level cache holds), then every block row of the chunk runs
+over it with its 4 x TILE sums in registers. Workers are Numba threads here, and the threads of ONNX Runtime's
+own pool in `sparse_op`.
 """
 
 from __future__ import annotations

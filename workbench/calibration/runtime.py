@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
@@ -142,10 +143,21 @@ def _cpu_memory() -> int:
     return _created(Api.CREATE_CPU_MEMORY_INFO, 0, 0)
 
 
-class Session:
-    """A model in ONNX Runtime on the CPU, with `custom_ops` registered in `custom_domain`.
+@dataclass(frozen=True, eq=False)
+class CustomOperators:
+    """Operators of our own for a session."""
 
-    `spin` lets the pool's threads spin for work during a run; they stop when the run ends, so that two
+    domain: str
+    addresses: tuple[int, ...]
+    """Of `OrtCustomOp` structs."""
+    kept: tuple[Any, ...]
+    """What must live as long as the session."""
+
+
+class Session:
+    """A model in ONNX Runtime on the CPU.
+
+    The pool's threads spin for work during a run, as they do by default, but stop when the run ends, so that
     sessions timed in turn don't take each other's cores.
     """
 
@@ -156,11 +168,11 @@ class Session:
         threads: int,
         outputs: Sequence[str],
         optimize: bool = True,
-        custom_domain: str = "",
-        custom_ops: Sequence[int] = (),
+        custom: CustomOperators | None = None,
         profile_prefix: str = "",
     ) -> None:
-        """`custom_ops` are addresses of `OrtCustomOp` structs, which must outlive the session."""
+        """Raises `ModelError` where ONNX Runtime refuses the model. `profile_prefix` starts a trace file's name."""
+        self._custom = custom
         self._session = self._domain = 0
         self._values: list[int] = []
         options = _created(Api.CREATE_SESSION_OPTIONS)
@@ -172,9 +184,9 @@ class Session:
             check(Api.ADD_SESSION_CONFIG_ENTRY, options, *entry)
             if profile_prefix:
                 check(Api.ENABLE_PROFILING, options, ctypes.c_char_p(profile_prefix.encode()))
-            if custom_ops:
-                self._domain = _created(Api.CREATE_CUSTOM_OP_DOMAIN, ctypes.c_char_p(custom_domain.encode()))
-                for operator in custom_ops:
+            if custom:
+                self._domain = _created(Api.CREATE_CUSTOM_OP_DOMAIN, ctypes.c_char_p(custom.domain.encode()))
+                for operator in custom.addresses:
                     check(Api.CUSTOM_OP_DOMAIN_ADD, self._domain, operator)
                 check(Api.ADD_CUSTOM_OP_DOMAIN, options, self._domain)
             self._session = _created(

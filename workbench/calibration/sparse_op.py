@@ -9,10 +9,12 @@ same threads and a graph needs no cuts.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from enum import IntEnum
 from functools import cache
 from typing import Any
 
+import numpy as np
 import onnx
 from numba import cfunc, types
 from onnx import helper
@@ -21,7 +23,7 @@ from workbench.calibration.codegen import call1, call2, call3, call5, load_int64
 from workbench.calibration.kernels import Job, plan, work
 from workbench.calibration.packing import PackedWeight
 from workbench.calibration.product import Floats, JobMemory, Layout, job_memory
-from workbench.calibration.runtime import API_VERSION, Api, call, function_address
+from workbench.calibration.runtime import API_VERSION, Api, CustomOperators, call, function_address
 
 DOMAIN = "workbench.calibration"
 OPERATOR = "Sparse4x1"
@@ -72,12 +74,12 @@ _N, _K, _M, _FEATURE = int(Job.N), int(Job.K), int(Job.M), int(Job.FEATURE_MAJOR
 ) = (int(slot) for slot in _Slot)  # fmt: skip
 
 
-@cfunc(types.void(types.int64, types.int64), cache=True, nopython=True)
+@cfunc(types.void(types.int64, types.int64), cache=True)
 def _work(job: int, worker: int) -> None:
     work(job, worker)
 
 
-@cfunc(types.int64(types.int64, types.int64), cache=True, nopython=True)
+@cfunc(types.int64(types.int64, types.int64), cache=True)
 def _compute(job: int, context: int) -> int:
     """KernelComputeV2: returns null, or an OrtStatus that ONNX Runtime reports."""
     status = call3(load_int64(job, _GET_INPUT), context, 0, job + 8 * _VALUE)
@@ -127,8 +129,8 @@ def operator_job(
     """The job of a `Sparse4x1` node for a session of `threads` threads; it must outlive the session."""
     job = job_memory(packed, bias=bias, activation=activation, layout=layout, workers=threads, spare=_SPARE)
     for slot, function in _API_SLOTS.items():
-        job.slots[slot] = function_address(function)
-    job.slots[_Slot.WORK] = _work.address
+        job.slots[slot] = np.int64(function_address(function))
+    job.slots[_Slot.WORK] = np.int64(_work.address)
     job.slots[_Slot.MESSAGE] = ctypes.addressof(_MESSAGE)
     return job
 
@@ -202,7 +204,7 @@ _BODIES: dict[str, Any] = {
 
 
 @cache
-def custom_operator() -> _CustomOp:
+def _custom_operator() -> _CustomOp:
     """The `OrtCustomOp` of `Sparse4x1`; made once, kept for the life of the process."""
     operator = _CustomOp(version=API_VERSION)
     for name, body in _BODIES.items():
@@ -211,6 +213,7 @@ def custom_operator() -> _CustomOp:
     return operator
 
 
-def custom_operator_address() -> int:
-    """Where `custom_operator` is, for `runtime.Session(custom_ops=…)`."""
-    return ctypes.addressof(custom_operator())
+def custom_operators(jobs: Sequence[JobMemory]) -> CustomOperators:
+    """`Sparse4x1` for a session whose nodes run `jobs`."""
+    operator = _custom_operator()
+    return CustomOperators(DOMAIN, (ctypes.addressof(operator),), (operator, *jobs))
