@@ -6,6 +6,7 @@ import os
 import platform
 from pathlib import Path
 
+from workbench.errors import WorkbenchError
 from workbench.profile import Machine
 
 _INTERESTING = (
@@ -20,6 +21,20 @@ def usable_cores() -> tuple[int, ...]:
     if hasattr(os, "sched_getaffinity"):
         return tuple(sorted(os.sched_getaffinity(0)))
     return tuple(range(os.cpu_count() or 1))
+
+
+def chosen_cores(cores: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    """The cores to run on: all usable ones, the first so many, or those given. Raises `WorkbenchError` for too many."""
+    usable = usable_cores()
+    if isinstance(cores, tuple):
+        return cores
+    if cores is not None and cores > len(usable):
+        raise WorkbenchError(
+            f"{cores} cores were asked for, and this process may use {len(usable)}",
+            where="--cores",
+            remedy=f"choose 1 to {len(usable)}",
+        )
+    return usable if cores is None else usable[:cores]
 
 
 def this_machine() -> Machine:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.errors import ModelError, WorkbenchError
+from workbench.errors import ModelError
 from workbench.profile import OperatorRecord, PerformanceProfile, Provenance
 from workbench.profiling.inputs import (
     Arrays,
@@ -22,7 +22,7 @@ from workbench.profiling.inputs import (
     resolve_dims,
 )
 from workbench.profiling.loading import LoadedModel, load_model
-from workbench.profiling.machine import this_machine, usable_cores
+from workbench.profiling.machine import chosen_cores, this_machine
 from workbench.profiling.origin import trace_origins
 from workbench.profiling.records import (
     TensorType,
@@ -114,7 +114,7 @@ def measure_model(
     progress = progress or _silent
     progress("reading the model", 0.0)
     loaded = load_model(resolve_model(model))
-    used = _chosen_cores(cores)
+    used = chosen_cores(cores)
     feeds, resolved = _inputs(loaded, batch, dims or {}, inputs)
     plan = Plan(
         DEFAULT_WARMUP if warmup is None else warmup,
@@ -161,19 +161,6 @@ def measure_model(
 
 def _silent(stage: str, done: float) -> None:
     """No progress is shown."""
-
-
-def _chosen_cores(cores: int | tuple[int, ...] | None) -> tuple[int, ...]:
-    usable = usable_cores()
-    if isinstance(cores, tuple):
-        return cores
-    if cores is not None and cores > len(usable):
-        raise WorkbenchError(
-            f"{cores} cores were asked for, and this process may use {len(usable)}",
-            where="--cores",
-            remedy=f"choose 1 to {len(usable)}",
-        )
-    return usable if cores is None else usable[:cores]
 
 
 def _inputs(

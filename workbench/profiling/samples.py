@@ -42,8 +42,8 @@ def sample_model(name: str) -> Path:
     shipped: Path = sample_models_folder() / f"{name}.onnx"
     if shipped.exists():
         return shipped
-    digest = _builder().expected_sums()[name]
-    built = cache_folder() / "models" / digest[:12] / f"{name}.onnx"
+    digest = str(_builder().expected_sums()[name])
+    built: Path = cache_folder() / "models" / digest[:12] / f"{name}.onnx"
     if not built.exists():
         data: bytes = _builder().build(name)
         if hashlib.sha256(data).hexdigest() != digest:
