@@ -32,10 +32,10 @@ from workbench.profiling.records import (
     operator_record,
     weight_records,
 )
-from workbench.profiling.runs import OptimizedModel, Plan, Progress, Timings, optimize
+from workbench.profiling.runs import OptimizedModel, Plan, Progress, Timings, open_unique, optimize
 from workbench.profiling.runs import measure as measure_runs
 from workbench.profiling.samples import resolve_model
-from workbench.profiling.sessions import open_session, run_once, runtime_version, session_options
+from workbench.profiling.sessions import run_once, runtime_version, session_options
 from workbench.profiling.statistics import spread_over_sessions
 from workbench.profiling.trace import RunEvents
 from workbench.profiling.weights import find_products
@@ -126,8 +126,8 @@ def measure_model(
     )
     with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
         progress("optimizing the graph", 0.0)
+        _try_once(loaded, feeds, plan)
         optimized = optimize(loaded, plan, Path(folder))
-        _try_once(loaded, optimized, feeds, plan)
         timings = measure_runs(loaded, optimized, feeds, plan, progress)
     progress("matching operators with weights", 1.0)
     operators = _records(loaded, optimized, feeds, timings)
@@ -174,13 +174,9 @@ def _inputs(
     return make_inputs(model.proto, wanted, resolved, model.path), resolved
 
 
-def _try_once(model: LoadedModel, optimized: OptimizedModel, inputs: Arrays, plan: Plan) -> None:
-    """Run the saved graph once, so that trouble is reported before anything is timed."""
-    import onnxruntime as ort
-
-    options = session_options(plan.threads)
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    run_once(open_session(optimized.path, options, model.path), inputs, model.path)
+def _try_once(model: LoadedModel, inputs: Arrays, plan: Plan) -> None:
+    """Run the model once, so that trouble is reported, with the model's own names, before anything is timed."""
+    run_once(open_unique(model, session_options(plan.threads)), inputs, model.path)
 
 
 def _records(

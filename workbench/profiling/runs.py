@@ -74,9 +74,10 @@ def optimize(model: LoadedModel, plan: Plan, folder: Path) -> OptimizedModel:
     options = session_options(plan.threads)
     saved = folder / "optimized.onnx"
     options.optimized_model_filepath = str(saved)
-    if model.path.stat().st_size + model.external_bytes > 1_500_000_000:
+    if model.external_bytes or model.path.stat().st_size > 1_500_000_000:
+        # Saved beside the optimized graph: it could not find external data of the original's folder.
         options.add_session_config_entry("session.optimized_model_external_initializers_file_name", "optimized.data")
-        options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "1024")
+        options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "0")
     session = open_unique(model, options)
     del session
     optimized = onnx.load(saved, load_external_data=False)
