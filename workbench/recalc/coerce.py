@@ -144,7 +144,20 @@ def _century(year: int) -> int:
 
 
 def _month(name: str) -> int | None:
-    full = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+    full = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ]
     name = name.lower()
     if name in _MONTHS:
         return _MONTHS.index(name) + 1

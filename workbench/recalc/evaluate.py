@@ -1,0 +1,602 @@
+"""The evaluator: expression tree → operand, for all scenarios and all cells of a family at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from workbench.recalc import calling, operators
+from workbench.recalc.nodes import (
+    Apply,
+    Area,
+    ArrayConstant,
+    Binary,
+    CellReference,
+    ErrorLiteral,
+    FunctionCall,
+    Logical,
+    Missing,
+    NameReference,
+    Node,
+    Number,
+    Sheets,
+    SpillReference,
+    TableReference,
+    Text,
+    Unary,
+)
+from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Reference, Region
+from workbench.recalc.registry import FUNCTIONS, Call, Lambda, Operand
+from workbench.recalc.values import (
+    ERROR,
+    CellErrorValue,
+    Failure,
+    NotEvaluable,
+    Scalar,
+    TooLarge,
+    Unvectorisable,
+    Value,
+    blank,
+    error,
+    from_rows,
+    scalar,
+)
+
+DEEPEST_LAMBDA = 200
+
+
+class Workspace(Protocol):
+    """What the evaluator asks of the workbook."""
+
+    date1904: bool
+    scenarios: int
+    """How many scenarios are evaluated together."""
+
+    def some_scenarios(self, start: int, stop: int) -> AbstractContextManager[None]:
+        """Evaluate only those scenarios for a while."""
+
+    def read(self, region: Region, lanes: int) -> Value:
+        """The values of `region` for so many family cells."""
+
+    def sheet_index(self, name: str) -> int | None:
+        """The index of a sheet by its name, without case."""
+
+    def name_definition(self, name: str, sheet: int) -> Node | None:
+        """The tree of a defined name seen from `sheet`; relative to A1."""
+
+    def table_region(self, node: TableReference, sheet: int, row: int, column: int) -> Region | None:
+        """The place of a table reference for a formula in that cell; None where it is no cell of it."""
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of that name."""
+
+    def spill_region(self, sheet: int, row: int, column: int) -> Region | None:
+        """The range that the array formula in that cell fills."""
+
+    def formula_text(self, sheet: int, row: int, column: int) -> str | None:
+        """The formula of a cell as Excel shows it, with `=`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The cells that are evaluated together: the first one, how many, and whether they go right or down."""
+
+    sheet: int
+    row: int
+    column: int
+    count: int = 1
+    across: bool = False
+
+    def part(self, start: int, count: int) -> Place:
+        """`count` of the cells, from number `start`."""
+        if self.across:
+            return Place(self.sheet, self.row, self.column + start, count, True)
+        return Place(self.sheet, self.row + start, self.column, count)
+
+    @property
+    def down_step(self) -> int:
+        return int(not self.across and self.count > 1)
+
+    @property
+    def right_step(self) -> int:
+        return int(self.across and self.count > 1)
+
+
+class Evaluation:
+    """One expression being evaluated at one place; also the `Call` that lazy function bodies see."""
+
+    __slots__ = ("_nodes", "arrays", "bound", "depth", "name", "place", "scenarios", "workspace")
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        place: Place,
+        *,
+        arrays: bool = False,
+        scenarios: int = 1,
+        bound: dict[str, Operand] | None = None,
+        depth: int = 0,
+    ) -> None:
+        self.workspace = workspace
+        self.place = place
+        self.arrays = arrays
+        self.scenarios = scenarios
+        self.bound = bound or {}
+        self.depth = depth
+        self.name = ""
+        self._nodes: tuple[Node, ...] = ()
+
+    def _child(
+        self,
+        *,
+        arrays: bool | None = None,
+        bound: dict[str, Operand] | None = None,
+        name: str = "",
+        nodes: tuple[Node, ...] = (),
+    ) -> Evaluation:
+        child = Evaluation.__new__(Evaluation)
+        child.workspace = self.workspace
+        child.place = self.place
+        child.arrays = self.arrays if arrays is None else arrays
+        child.scenarios = self.scenarios
+        child.bound = self.bound if bound is None else bound
+        child.depth = self.depth
+        child.name = name
+        child._nodes = nodes
+        return child
+
+    # --- expressions
+
+    def operand(self, which: int | Node) -> Operand:
+        """The operand of an expression, or of argument number `which` of the call."""
+        node = self._nodes[which] if isinstance(which, int) else which
+        kind = type(node)
+        if kind is CellReference:
+            return self._cells(node)  # type: ignore[arg-type]
+        if kind is Number:
+            return scalar(node.value)  # type: ignore[union-attr]
+        match node:
+            case Binary(operator, left, right):
+                if operator in (":", " ", ","):
+                    return self._joined_reference(operator, left, right)
+                return operators.binary(operator, self._single(left), self._single(right))
+            case FunctionCall(name, arguments):
+                return self._call(name, arguments)
+            case TableReference():
+                return self._table(node)
+            case NameReference():
+                return self._named(node)
+            case Text(value) | Logical(value) | ErrorLiteral(value):
+                return scalar(value)
+            case Unary("@", inner):
+                return self._intersected(self.operand(inner))
+            case Unary(operator, inner):
+                value = self._single(inner)
+                if operator == "-":
+                    return operators.negated(value)
+                return operators.percent(value) if operator == "%" else value
+            case ArrayConstant(rows):
+                return from_rows([[_literal(item) for item in row] for row in rows])
+            case Missing():
+                return blank()
+            case SpillReference(anchor):
+                return self._spilled(anchor)
+            case Apply(function, arguments):
+                return self.apply(
+                    self._lambda(self.operand(function)), tuple(self._child().operand(a) for a in arguments)
+                )
+        raise NotEvaluable(f"unknown expression {type(node).__name__}")
+
+    def _single(self, node: Node) -> Value:
+        """An operand of an operator: a range is intersected in a plain formula."""
+        operand = self.operand(node)
+        if isinstance(operand, Value):
+            return operand
+        if isinstance(operand, Reference) and not self.arrays:
+            operand = self._intersected(operand)
+        return self.dereferenced(operand)
+
+    def dereferenced(self, operand: Operand) -> Value:
+        """The whole value of an operand."""
+        if isinstance(operand, Value):
+            return operand
+        if isinstance(operand, Lambda):
+            return error(CellErrorValue.CALC)
+        region = operand.single
+        if region is None:
+            return error(CellErrorValue.VALUE)
+        return self._read(region)
+
+    def _read(self, region: Region) -> Value:
+        last = region if self.place.count == 1 else region.at(self.place.count - 1)
+        if not (region.inside and last.inside):
+            if self.place.count > 1:
+                raise Unvectorisable
+            return error(CellErrorValue.REF)
+        return self.workspace.read(region, self.place.count)
+
+    def final(self, node: Node) -> Value:
+        """The value that the cells get: for plain formulas one element a cell."""
+        operand = self.operand(node)
+        if self.arrays:
+            return self.dereferenced(operand)
+        if isinstance(operand, Reference):
+            operand = self._intersected(operand)
+        value = self.dereferenced(operand)
+        return value if value.shape[2:] == (1, 1) else value[:, :, :1, :1]
+
+    # --- references
+
+    def _cells(self, node: CellReference) -> Operand:
+        area, sheets = node.area, node.sheets
+        if sheets is None:
+            region = self._region(area, self.place.sheet)
+            return Reference((region,)) if region is not None else error(CellErrorValue.REF)
+        if sheets.book is not None:
+            raise NotEvaluable(f"reads another workbook, [{sheets.book}]{sheets.first}")
+        regions = []
+        for index in self._sheets(sheets):
+            region = self._region(area, index)
+            if region is None:
+                return error(CellErrorValue.REF)
+            regions.append(region)
+        return Reference(tuple(regions)) if regions else error(CellErrorValue.REF)
+
+    def _sheets(self, sheets: Sheets) -> range | tuple[int, ...]:
+        first = self.workspace.sheet_index(sheets.first)
+        if first is None:
+            return ()
+        if sheets.last is None:
+            return (first,)
+        last = self.workspace.sheet_index(sheets.last)
+        return () if last is None else range(min(first, last), max(first, last) + 1)
+
+    def _region(self, area: Area, sheet: int) -> Region | None:
+        return region_of(area, sheet, self.place)
+
+    def _table(self, node: TableReference) -> Operand:
+        place = self.place
+        if node.table and not self.workspace.has_table(node.table):
+            return error(CellErrorValue.REF)
+        region = self.workspace.table_region(node, place.sheet, place.row, place.column)
+        if region is None:
+            return error(CellErrorValue.VALUE if "#this row" in node.items else CellErrorValue.REF)
+        if "#this row" not in node.items or place.count == 1:
+            return Reference((region,))
+        if place.across:
+            return Reference((region,))
+        end = place.row + place.count - 1
+        if self.workspace.table_region(node, place.sheet, end, place.column) is None:
+            raise Unvectorisable
+        return Reference((Region(region.sheet, region.row1, region.column1, region.row2, region.column2, 1, 0, 1, 0),))
+
+    def _named(self, node: NameReference) -> Operand:
+        upper = node.name.upper()
+        if node.sheets is None and upper in self.bound:
+            return self.bound[upper]
+        if node.sheets is not None and node.sheets.book is not None:
+            raise NotEvaluable(f"reads another workbook, [{node.sheets.book}]{node.name}")
+        sheet = self.place.sheet
+        if node.sheets is not None:
+            found = self.workspace.sheet_index(node.sheets.first)
+            if found is None:
+                return error(CellErrorValue.REF)
+            sheet = found
+        definition = self.workspace.name_definition(upper, sheet)
+        if definition is None:
+            if self.workspace.has_table(node.name):
+                return self._table(TableReference(node.name))
+            function = upper.removeprefix("_XLETA.")
+            if function in FUNCTIONS:
+                return Lambda((), NameReference(function), {})
+            return error(CellErrorValue.NAME)
+        if self.depth > DEEPEST_LAMBDA:
+            raise NotEvaluable(f"the name {node.name} is defined by itself")
+        child = self._child(arrays=True, bound={})
+        child.depth = self.depth + 1
+        return child.operand(definition)
+
+    def _spilled(self, anchor: Node) -> Operand:
+        reference = self.operand(anchor)
+        if not isinstance(reference, Reference) or reference.single is None:
+            return error(CellErrorValue.REF)
+        region = reference.single
+        if region.moves:
+            if self.place.count > 1:
+                raise Unvectorisable
+            region = region.at(0)
+        spilled = self.workspace.spill_region(region.sheet, region.row1, region.column1)
+        return Reference((spilled,)) if spilled is not None else error(CellErrorValue.REF)
+
+    def _joined_reference(self, operator: str, left: Node, right: Node) -> Operand:
+        first, second = self.operand(left), self.operand(right)
+        for side in (first, second):
+            if isinstance(side, Value):
+                return side if side.any(ERROR) else error(CellErrorValue.VALUE)
+            if isinstance(side, Lambda):
+                return error(CellErrorValue.VALUE)
+        assert isinstance(first, Reference) and isinstance(second, Reference)
+        if operator == ",":
+            return Reference(first.regions + second.regions)
+        pairs = [(a, b) for a in first.regions for b in second.regions]
+        if any(a.moves or b.moves for a, b in pairs) and self.place.count > 1:
+            raise Unvectorisable
+        if operator == ":":
+            sheets = {region.sheet for pair in pairs for region in pair}
+            if len(sheets) != 1:
+                return error(CellErrorValue.VALUE)
+            regions = [region.at(0) for region in first.regions + second.regions]
+            return Reference(
+                (
+                    Region(
+                        sheets.pop(),
+                        min(r.row1 for r in regions),
+                        min(r.column1 for r in regions),
+                        max(r.row2 for r in regions),
+                        max(r.column2 for r in regions),
+                    ),
+                )
+            )
+        common = tuple(c for a, b in pairs if (c := _common(a.at(0), b.at(0))) is not None)
+        return Reference(common) if common else error(CellErrorValue.NULL)
+
+    def _intersected(self, operand: Operand) -> Operand:
+        """Implicit intersection: the cell of a range in the formula's own row or column."""
+        if isinstance(operand, Value):
+            return operand if operand.shape[2:] == (1, 1) else operand[:, :, :1, :1]
+        if isinstance(operand, Lambda):
+            return operand
+        region = operand.single
+        if region is None:
+            return error(CellErrorValue.VALUE)
+        if region.rows == 1 and region.columns == 1 and region.rigid:
+            return operand
+        place = self.place
+        if region.moves and place.count > 1 and not region.rigid:
+            raise Unvectorisable
+        if place.count == 1 and region.moves:
+            region = region.at(0)
+        first, last = place, place.part(place.count - 1, 1)
+        end = region.at(place.count - 1)
+        row1 = row2 = column1 = column2 = 0
+        if region.rows > 1 and region.columns > 1:
+            return error(CellErrorValue.VALUE)
+        if region.columns == 1:
+            inside = [region.row1 <= first.row <= region.row2, end.row1 <= last.row <= end.row2]
+            row1, row2, column1, column2 = first.row, place.down_step, region.column1, region.step_column1
+        else:
+            inside = [
+                region.column1 <= first.column <= region.column2,
+                end.column1 <= last.column <= end.column2,
+            ]
+            row1, row2, column1, column2 = region.row1, region.step_row1, first.column, place.right_step
+        if not all(inside):
+            if place.count > 1:
+                raise Unvectorisable
+            return error(CellErrorValue.VALUE)
+        return Reference((Region(region.sheet, row1, column1, row1, column1, row2, column2, row2, column2),))
+
+    # --- calls
+
+    def _call(self, name: str, arguments: tuple[Node, ...]) -> Operand:
+        bound = self.bound.get(name)
+        if isinstance(bound, Lambda):
+            return self.apply(bound, tuple(self._child().operand(a) for a in arguments))
+        function = FUNCTIONS.get(name)
+        if function is None:
+            definition = None if "!" in name else self.workspace.name_definition(name, self.place.sheet)
+            if definition is not None:
+                called = self._named(NameReference(name))
+                return self.apply(self._lambda(called), tuple(self._child().operand(a) for a in arguments))
+            raise NotEvaluable(f"uses the unknown function {name}")
+        return calling.run(function, self._child(name=name, nodes=arguments))
+
+    def _lambda(self, operand: Operand) -> Lambda:
+        if isinstance(operand, Lambda):
+            return operand
+        if isinstance(operand, Value) and operand.any(ERROR):
+            item = operand.item()
+            if isinstance(item, CellErrorValue):
+                raise Failure(item)
+        raise Failure(CellErrorValue.VALUE)
+
+    # --- the protocol `Call`
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return self._nodes
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def missing(self, index: int) -> bool:
+        return index >= len(self._nodes) or isinstance(self._nodes[index], Missing)
+
+    def value(self, index: int) -> Value:
+        return self._single(self._nodes[index])
+
+    def array(self, index: int) -> Value:
+        operand = (self if self.arrays else self._child(arrays=True)).operand(self._nodes[index])
+        return self.dereferenced(operand)
+
+    def range(self, index: int) -> Value:
+        return self.dereferenced(self.operand(self._nodes[index]))
+
+    def parts(self, index: int) -> Iterator[Value]:
+        """The values of all areas of an argument."""
+        operand = self.operand(self._nodes[index])
+        if isinstance(operand, Reference):
+            for region in operand.regions:
+                yield self._read(region)
+        else:
+            yield self.dereferenced(operand)
+
+    def scalar(self, index: int) -> Scalar:
+        value = self.value(index)
+        if value.shape[:2] != (1, 1):
+            raise Unvectorisable
+        return value.item()
+
+    def reference(self, index: int) -> Reference:
+        operand = self.operand(self._nodes[index])
+        if isinstance(operand, Reference):
+            return operand
+        if isinstance(operand, Value) and operand.any(ERROR) and operand.shape[:2] == (1, 1):
+            item = operand.item()
+            if isinstance(item, CellErrorValue):
+                raise Failure(item)
+        raise Failure(CellErrorValue.VALUE)
+
+    def function(self, index: int) -> Lambda:
+        return self._lambda(self.operand(self._nodes[index]))
+
+    def apply(self, function: Lambda, arguments: tuple[Operand, ...]) -> Operand:
+        if self.depth > DEEPEST_LAMBDA:
+            if self.lanes != (1, 1):
+                raise Unvectorisable
+            raise Failure(CellErrorValue.NUM)
+        if isinstance(function.body, NameReference) and not function.parameters:
+            names = tuple(f"\\{i}" for i in range(len(arguments)))
+            nodes = tuple(NameReference(name) for name in names)
+            child = self._child(arrays=True, bound=dict(zip(names, arguments, strict=True)))
+            child.depth = self.depth + 1
+            return child.operand(FunctionCall(function.body.name, nodes))
+        if len(arguments) > len(function.parameters):
+            raise Failure(CellErrorValue.VALUE)
+        bound: dict[str, Operand] = {**function.bound, **dict(zip(function.parameters, arguments, strict=False))}
+        for name in function.parameters[len(arguments) :]:
+            bound[name] = blank()
+        child = self._child(arrays=True, bound=bound)
+        child.depth = self.depth + 1
+        return child.operand(function.body)
+
+    def evaluated_with(self, index: int, bound: dict[str, Operand]) -> Operand:
+        return self._child(bound={**self.bound, **bound}).operand(self._nodes[index])
+
+    @property
+    def lanes(self) -> tuple[int, int]:
+        return self.scenarios, self.place.count
+
+    def position(self) -> tuple[Any, Any]:
+        steps = np.arange(self.place.count, dtype=np.float64).reshape(1, -1, 1, 1)
+        still = np.zeros((1, 1, 1, 1))
+        place = self.place
+        if place.across:
+            return still + (place.row + 1), steps + (place.column + 1)
+        return steps + (place.row + 1), still + (place.column + 1)
+
+    def formula_text(self, reference: Reference) -> Value:
+        region = reference.regions[0]
+        if region.moves:
+            if self.place.count > 1:
+                raise Unvectorisable
+            region = region.at(0)
+        text = self.workspace.formula_text(region.sheet, region.row1, region.column1)
+        return error(CellErrorValue.NA) if text is None else scalar(text)
+
+    def parsed_reference(self, text: str, a1: bool) -> Reference:
+        from workbench.recalc.indirect import reference_node
+
+        if self.place.count > 1:
+            raise Unvectorisable
+        node = reference_node(text, a1, self.place.row, self.place.column)
+        operand = self._child(arrays=True).operand(node)
+        if not isinstance(operand, Reference):
+            raise Failure(CellErrorValue.REF)
+        return operand
+
+    @property
+    def date1904(self) -> bool:
+        return self.workspace.date1904
+
+
+def region_of(area: Area, sheet: int, place: Place) -> Region | None:
+    """The region of an area seen from `place`, moving where it is relative; None when it is off the sheet."""
+    row1, row2, down1, down2 = 0, MAX_ROWS - 1, 0, 0
+    column1, column2, right1, right2 = 0, MAX_COLUMNS - 1, 0, 0
+    if area.row1 is not None and area.row2 is not None:
+        row1, down1 = (area.row1, 0) if area.row1_fixed else (area.row1 + place.row, place.down_step)
+        row2, down2 = (area.row2, 0) if area.row2_fixed else (area.row2 + place.row, place.down_step)
+    if area.column1 is not None and area.column2 is not None:
+        column1, right1 = (area.column1, 0) if area.column1_fixed else (area.column1 + place.column, place.right_step)
+        column2, right2 = (area.column2, 0) if area.column2_fixed else (area.column2 + place.column, place.right_step)
+    region = Region(sheet, row1, column1, row2, column2, down1, right1, down2, right2)
+    if place.count == 1:
+        region = Region(sheet, row1, column1, row2, column2).ordered()
+        if region.row1 < 0 or region.column1 < 0 or region.row2 >= MAX_ROWS or region.column2 >= MAX_COLUMNS:
+            # relative references of names wrap around the sheet's edge
+            row1, row2 = row1 % MAX_ROWS, row2 % MAX_ROWS
+            column1, column2 = column1 % MAX_COLUMNS, column2 % MAX_COLUMNS
+            return Region(sheet, row1, column1, row2, column2).ordered()
+    return region
+
+
+def _common(a: Region, b: Region) -> Region | None:
+    row1, row2 = max(a.row1, b.row1), min(a.row2, b.row2)
+    column1, column2 = max(a.column1, b.column1), min(a.column2, b.column2)
+    if a.sheet != b.sheet or row1 > row2 or column1 > column2:
+        return None
+    return Region(a.sheet, row1, column1, row2, column2)
+
+
+def _literal(node: Node) -> Scalar:
+    assert isinstance(node, Number | Text | Logical | ErrorLiteral)
+    return node.value
+
+
+def evaluate_lanes(workspace: Workspace, node: Node, place: Place, *, arrays: bool = False) -> Value:
+    """The final value of a formula at a place, shape (S or 1, F or 1, R, C).
+
+    Lanes that can't be evaluated together are evaluated in halves or one by one.
+    Raises `NotEvaluable`.
+    """
+    try:
+        return Evaluation(workspace, place, arrays=arrays, scenarios=workspace.scenarios).final(node)
+    except RecursionError:
+        if place.count == 1 and workspace.scenarios == 1:
+            return error(CellErrorValue.NUM)
+        one_by_one = True
+    except Unvectorisable:
+        one_by_one = True
+    except TooLarge:
+        one_by_one = False
+    if place.count > 1:
+        step = 1 if one_by_one else (place.count + 1) // 2
+        parts = [place.part(start, min(step, place.count - start)) for start in range(0, place.count, step)]
+        return joined([evaluate_lanes(workspace, node, part, arrays=arrays) for part in parts], axis=1, parts=parts)
+    count = workspace.scenarios
+    if count > 1:
+        step = 1 if one_by_one else (count + 1) // 2
+        values = []
+        for start in range(0, count, step):
+            with workspace.some_scenarios(start, min(start + step, count)):
+                value = evaluate_lanes(workspace, node, place, arrays=arrays)
+                values.append(value.broadcast((workspace.scenarios, *value.shape[1:])))
+        return joined(values, axis=0)
+    raise NotEvaluable("needs an array that is too large" if not one_by_one else "can't be evaluated")
+
+
+def joined(values: list[Value], axis: int, parts: list[Place] | None = None) -> Value:
+    """Values put one after another along S (axis 0) or F (axis 1)."""
+    if parts is not None:
+        values = [v.broadcast((v.shape[0], part.count, *v.shape[2:])) for v, part in zip(values, parts, strict=True)]
+    if len({v.shape[2:] for v in values}) > 1:
+        raise NotEvaluable("fills ranges of different sizes in different scenarios")
+    if axis == 1:
+        count = max(v.shape[0] for v in values)
+        values = [v.broadcast((count, *v.shape[1:])) for v in values]
+    num = np.concatenate([v.num for v in values], axis=axis)
+    kinds = {v.kind if isinstance(v.kind, int) else -1 for v in values}
+    text = None
+    if any(v.text is not None for v in values):
+        text = np.concatenate([v.texts for v in values], axis=axis)
+    if len(kinds) == 1 and -1 not in kinds:
+        return Value(kinds.pop(), num, text)
+    return Value(np.concatenate([v.kinds for v in values], axis=axis), num, text).normalised()
+
+
+_CHECKED: type[Call] = Evaluation  # Evaluation has all that lazy bodies rely on
