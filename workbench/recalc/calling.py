@@ -288,7 +288,7 @@ def _counted(function: Function, value: Value) -> tuple[Floats, Bools | None, Co
     """Numbers (S, F, n), which of them count, and the lane's first error."""
     s, f, r, c = value.shape
     flat = (s, f, r * c)
-    if value.kind == NUMBER:
+    if value.uniform == NUMBER:
         return value.num.reshape(flat), None, None
     kinds = value.kinds
     failing = kinds == ERROR

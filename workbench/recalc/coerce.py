@@ -264,7 +264,7 @@ def to_numbers(value: Value) -> tuple[Floats, Codes]:
 
 def to_texts(value: Value) -> tuple[Objects, Codes]:
     """Every element as a text."""
-    if value.kind == TEXT:
+    if value.uniform == TEXT:
         return value.texts, None
     kinds = value.kinds
     out = np.empty(value.shape, dtype=object)

@@ -145,9 +145,9 @@ def compare(left: Value, right: Value) -> Floats:
 
     Numbers are compared to 15 digits, texts without case.
     """
-    if left.kind == NUMBER and right.kind == NUMBER:
+    if left.uniform == right.uniform == NUMBER:
         return compare_numbers(left.num, right.num)
-    if left.kind == TEXT and right.kind == TEXT:
+    if left.uniform == right.uniform == TEXT:
         return _compare_texts(left, right)
     (left, right), shape = aligned([left, right])
     kind1, kind2 = np.broadcast_to(left.kinds, shape), np.broadcast_to(right.kinds, shape)
@@ -209,7 +209,7 @@ def lowered(value: Value) -> Any:
 def negated(value: Value) -> Value:
     """Unary minus."""
     num, codes = to_numbers(value)
-    return numbers(-num) if codes is None else with_errors(numbers(-num), codes)
+    return numbers(0.0 - num) if codes is None else with_errors(numbers(0.0 - num), codes)
 
 
 def percent(value: Value) -> Value:

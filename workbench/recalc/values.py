@@ -107,6 +107,11 @@ class Value:
         return self.num.shape  # type: ignore[return-value]
 
     @property
+    def uniform(self) -> int:
+        """The kind of all elements; -1 where they are (or may be) of several. Compare this, not `kind`."""
+        return self.kind if isinstance(self.kind, int) else -1
+
+    @property
     def kinds(self) -> Kinds:
         """`kind` as an array of the full shape."""
         if isinstance(self.kind, int):
@@ -341,8 +346,8 @@ def select(condition: Bools, first: Value, second: Value) -> Value:
     if first.text is not None or second.text is not None:
         text = np.where(condition, first.texts, second.texts)
     num = np.where(condition, first.num, second.num)
-    if isinstance(first.kind, int) and first.kind == second.kind:
-        return Value(first.kind, num, text)
+    if first.uniform >= 0 and first.uniform == second.uniform:
+        return Value(first.uniform, num, text)
     kind = np.broadcast_to(np.where(condition, first.kinds, second.kinds), num.shape)
     if text is not None:
         text = np.broadcast_to(text, num.shape)
