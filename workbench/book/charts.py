@@ -103,8 +103,11 @@ def _finish(chart: Any, spec: Chart, styles: Styles) -> None:
         # A bar chart's first category stands at the bottom unless its axis is turned.
         categories["reverse"] = True
         values["label_position"] = "high"
-    chart.set_x_axis(categories | ({"name": spec.x_title} if spec.x_title else {}))
-    chart.set_y_axis(values | ({"name": spec.y_title} if spec.y_title else {}))
+    categories |= {"name": spec.x_title} if spec.x_title else {}
+    values |= {"name": spec.y_title} if spec.y_title else {}
+    # XlsxWriter's x axis is the horizontal one, which holds a bar chart's values.
+    chart.set_x_axis(values if spec.kind.endswith("bar") else categories)
+    chart.set_y_axis(categories if spec.kind.endswith("bar") else values)
     title = {"name": styles.type.font, "size": 10.5, "bold": True, "color": styles.color("ink")}
     chart.set_title({"name": spec.title, "name_font": title, "overlay": False})
     legend = {"none": True} if spec.legend == "none" else {"position": spec.legend, "font": face}

@@ -57,6 +57,7 @@ def profile_sheets(
             "types": type_records(profile),
             "largest": [{"number": n + 1} for n in range(min(LARGEST_LAYERS, len(operators)))],
             "unsupported": reason_records(profile),
+            "notes": note_records(profile),
             "pruned": [{"level": level} for level in LEVELS],
             "summary_types": [{"name": name} for name in SUMMARY_TYPES],
             "now_or_aim": [{"label": "now"}, {"label": "at targets"}],
@@ -150,6 +151,12 @@ def reason_records(profile: PerformanceProfile) -> list[Record]:
     return [{"reason": reason} for reason in sorted(total, key=lambda r: -total[r])]
 
 
+def note_records(profile: PerformanceProfile) -> list[Record]:
+    """Warnings first, then settings."""
+    warnings: list[Record] = [{"kind": "warning", "text": text} for text in profile.warnings]
+    return warnings + [{"kind": name, "text": text} for name, text in profile.settings.items()]
+
+
 def summary_fields(profile: PerformanceProfile) -> dict[str, Value]:
     """Everything of the model summary that is a fact, and the texts of titles and notes."""
     model, machine = profile.model, profile.machine
@@ -215,8 +222,6 @@ def summary_fields(profile: PerformanceProfile) -> dict[str, Value]:
             else "none"
         ),
         "created": f"{profile.created:%Y-%m-%d %H:%M}",
-        "warnings": "; ".join(profile.warnings),
-        "settings": "; ".join(f"{k}: {v}" for k, v in profile.settings.items()),
         "latency_kind": "estimated" if estimated else profile.provenance.value,
     }
 

@@ -94,6 +94,8 @@ def place_sheet(template: Template, data: SheetData) -> PlacedSheet:
     cursors = dict.fromkeys(zones, 0)
     placed: dict[str, PlacedSection] = {}
     for section in sheet.sections:
+        if section.optional and not records_of(section, data):
+            continue
         full = not section.zone
         zone = section.zone or next(iter(zones))
         row = max(cursors.values()) if full else cursors[zone]
@@ -101,10 +103,15 @@ def place_sheet(template: Template, data: SheetData) -> PlacedSheet:
         if full:
             last_left, last_width = list(zones.values())[-1]
             width = last_left + last_width - left
+        chart = section.chart
+        if chart is not None and chart.beside in placed:
+            row = placed[chart.beside].row
+        if chart is not None and (chart.columns or chart.offset):
+            left, width = left + chart.offset, chart.columns or width - chart.offset
         one = _place(section, data, row, left, width, columns[section.id])
         placed[section.id] = one
         for name in zones if full else (zone,):
-            cursors[name] = one.end + section.gap
+            cursors[name] = max(cursors[name], one.end + section.gap)
         for column in one.columns:
             if column.column.width is not None:
                 widths[column.at] = column.column.width
@@ -174,6 +181,7 @@ def _place(
     if section.kind == "cards":
         at = left
         for cell in section.cells:
+            at += cell.skip
             cells[cell.id] = (body + 1, at)
             at += cell.columns
         return PlacedSection(section, row, left, width, first=body, cells=cells, end=body + 3)

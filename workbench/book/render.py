@@ -98,6 +98,8 @@ class _Renderer:
         worksheet.set_footer("&L&8&A&R&8&P / &N")
         if sheet.sheet.freeze_rows or sheet.sheet.freeze_columns:
             worksheet.freeze_panes(sheet.sheet.freeze_rows, sheet.sheet.freeze_columns)
+        if sheet.sheet.print_to:
+            self._set_print_area(worksheet, sheet)
         if sheet.sheet.print_rows:
             worksheet.repeat_rows(0, sheet.sheet.print_rows - 1)
         self._set_columns(worksheet, sheet)
@@ -127,8 +129,18 @@ class _Renderer:
                 },
             )
 
+    @staticmethod
+    def _set_print_area(worksheet: Any, sheet: PlacedSheet) -> None:
+        last = [c.at for placed in sheet.sections.values() for c in placed.column(sheet.sheet.print_to)]
+        bottom = max(placed.end for placed in sheet.sections.values()) - 1
+        if last:
+            worksheet.print_area(0, 0, bottom, max(last))
+
     def _set_columns(self, worksheet: Any, sheet: PlacedSheet) -> None:
         helpers = {c.at for placed in sheet.sections.values() for c in placed.columns if c.column.helper}
+        for zone in (z for z in sheet.sheet.zones if z.hidden):
+            left, width = sheet.zones[zone.id]
+            helpers |= set(range(left - (zone.gutter > 0), left + width))
         for at, width in sheet.widths.items():
             worksheet.set_column(at, at, width, None, {"level": 1, "hidden": True} if at in helpers else {})
         if helpers:
@@ -233,8 +245,12 @@ class _Renderer:
             self._role(cell, sheet.data.fields),
             cell.format,
             bold=True if cell.bold else None,
+            align=cell.align or None,
             **({} if unlocked else line),
         )
+        if placed.section.wide_values:
+            self._wide_value(worksheet, sheet, placed, scope, cell, style)
+            return
         self._fill(worksheet, row, at, cell, sheet.data.fields, style, sheet, scope)
         note = str(sheet.data.fields.get(cell.note_field) or "") if cell.note_field else cell.note
         small = self.styles.small(indent=1, **line)
@@ -244,6 +260,24 @@ class _Renderer:
             self.write(worksheet, row, at + 1, note, small)
         if cell.help:
             self._comment(worksheet, row, placed.left, cell.help)
+
+    def _wide_value(
+        self,
+        worksheet: Any,
+        sheet: PlacedSheet,
+        placed: PlacedSection,
+        scope: Scope,
+        cell: Cell,
+        style: Any,
+    ) -> None:
+        row, at = placed.cells[cell.id]
+        last = placed.left + placed.width - 1
+        worksheet.merge_range(row, at, row, last, "", style)
+        self._fill(worksheet, row, at, cell, sheet.data.fields, style, sheet, scope)
+        value = sheet.data.fields.get(cell.field)
+        room = sum(sheet.widths.get(i, 8.43) for i in range(at, last + 1)) * 1.05
+        if isinstance(value, str) and len(value) > room:
+            self._comment(worksheet, row, at, value[:2000])
 
     def _card(self, worksheet: Any, sheet: PlacedSheet, placed: PlacedSection, scope: Scope, cell: Cell) -> None:
         row, at = placed.cells[cell.id]
@@ -338,7 +372,7 @@ class _Renderer:
     ) -> dict[str, Any]:
         options: dict[str, Any] = {
             "header": column.header,
-            "header_format": self._header_style(column),
+            "header_format": self._header_style(column, placed),
         }
         if column.column.formula:
             formula = scope.expand(column.column.formula, sheet, placed, column, placed.first)
@@ -350,9 +384,13 @@ class _Renderer:
             return column.align
         return "left" if column.format.startswith("text") else "right"
 
-    def _header_style(self, column: PlacedColumn) -> Any:
+    def _indent(self, column: PlacedColumn, placed: PlacedSection) -> int | None:
+        """Keeps a text off the number to its left."""
+        return 1 if self._align(column.column) == "left" and column.at > placed.left else None
+
+    def _header_style(self, column: PlacedColumn, placed: PlacedSection) -> Any:
         spec = column.column
-        extra: dict[str, Any] = {}
+        extra: dict[str, Any] = {"indent": self._indent(column, placed) or 0}
         if spec.header_format:
             extra["num_format"] = self.template.formats[spec.header_format]
             extra["text_wrap"] = False
@@ -369,14 +407,15 @@ class _Renderer:
         self, worksheet: Any, sheet: PlacedSheet, placed: PlacedSection, column: PlacedColumn, scope: Scope
     ) -> None:
         spec = column.column
-        style = self._header_style(column)
+        style = self._header_style(column, placed)
         row = placed.header
         if spec.header_value == "item":
             worksheet.write_number(row, column.at, float(column.item or 0), style)
         elif spec.header_value == "blank":
             worksheet.write_blank(row, column.at, None, style)
         elif spec.header.startswith("="):
-            worksheet.write_formula(row, column.at, "=" + scope.expand(spec.header[1:], sheet), style, "")
+            formula = scope.expand(spec.header[1:], sheet, None, column)
+            worksheet.write_formula(row, column.at, f"={formula}", style, "")
         else:
             worksheet.write_string(row, column.at, column.header, style)
         for extra in range(1, spec.span):
@@ -396,9 +435,9 @@ class _Renderer:
         scope: Scope,
     ) -> None:
         spec = column.column
-        extra: dict[str, Any] = {"align": spec.align or None}
-        locale = f"{{{column.item}}}"
-        field = spec.field.replace("{item}", f"{column.item:g}" if isinstance(column.item, float) else locale)
+        extra: dict[str, Any] = {"align": spec.align or None, "indent": self._indent(column, placed)}
+        item = f"{column.item:g}" if isinstance(column.item, float) else str(column.item)
+        field = spec.field.replace("{item}", item)
         formula_once = ""
         if spec.formula and sheet.table_names.get(placed.section.id):
             formula_once = self._formula(spec, sheet, placed, column, placed.first, scope)
@@ -409,7 +448,7 @@ class _Renderer:
             if spec.role_field:
                 style = self.styles.row_cell(self._role(spec, record), spec.format, **extra)
             if spec.formula:
-                formula = formula_once or self._formula(spec, sheet, placed, column, row, scope)
+                formula = formula_once or self._formula(spec, sheet, placed, column, row, scope, record)
                 worksheet.write_formula(row, column.at, formula, style, "")
             else:
                 self.write(worksheet, row, column.at, record.get(field) if field else spec.value, style, spec, extra)
@@ -446,8 +485,11 @@ class _Renderer:
         column: PlacedColumn,
         row: int,
         scope: Scope,
+        record: Record | None = None,
     ) -> str:
-        formula = scope.expand(spec.formula, sheet, placed, column, row)
+        # A record may speak for another profile than the sheet's: the Summary's lines do.
+        words = {"p": str(record["p"])} if record and "p" in record else None
+        formula = scope.expand(spec.formula, sheet, placed, column, row, words=words)
         return formula if formula.startswith("=") else f"={formula}"
 
     def _total(self, worksheet: Any, sheet: PlacedSheet, placed: PlacedSection, scope: Scope) -> None:

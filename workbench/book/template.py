@@ -106,8 +106,11 @@ class Cell:
     help: str = ""
     validation: str = ""
     bold: bool = False
+    align: str = ""
     columns: int = 1
     """For cards: how many columns the card spans."""
+    skip: int = 0
+    """For cards: how many columns are left free before it."""
     skip_empty: bool = False
     """Leave the line out where the field holds nothing."""
     after: str = ""
@@ -182,6 +185,8 @@ class Section:
     """Blank rows after it."""
     value_column: int = 1
     """For cells: where the value stands, counted from the label's column; the note stands next to it."""
+    wide_values: bool = False
+    """For cells: the value takes the note's columns, too, and ends there; a longer text is in its comment."""
     header_height: float = 30
     optional: bool = False
     """Left out where it has no records."""
@@ -230,7 +235,8 @@ class Sheet:
     freeze_columns: int = 0
     print_rows: int = 0
     """Rows repeated on each printed page."""
-    print_columns: int = 0
+    print_to: str = ""
+    """Id of the last column that is printed; all when empty."""
     pages_wide: int = 1
     pages_high: int = 0
     """Print on so many pages in height; 0: as many as it takes."""

@@ -1,0 +1,197 @@
+"""Every command as a Python function.
+
+    from workbench import api
+    made = api.profile("model.onnx", "model.xlsx", batches=(1, 8))
+    made.profiles[0].operators[3].latency_ms
+    api.show("model.xlsx").profiles
+
+The command line is a thin layer over these; heavy libraries are imported when a function needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.errors import BookError, WorkbenchError
+from workbench.profile import PerformanceProfile
+
+if TYPE_CHECKING:
+    from workbench.profiling import Measurement
+
+Progress = Callable[[str, float], None]
+"""Called with what is being done and the share of it that is done, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class ProfileResult:
+    """What `profile` made."""
+
+    book: Path
+    profiles: tuple[PerformanceProfile, ...]
+    files: tuple[Path, ...] = ()
+    """Traces and CSV files written beside the book."""
+    extended: bool = False
+    """Whether the book existed and was added to."""
+
+
+def profile(
+    model: str | Path,
+    book: str | Path | None = None,
+    *,
+    name: str = "baseline",
+    batches: Sequence[int | None] = (None,),
+    dims: Mapping[str, int] | None = None,
+    cores: Sequence[int | None] = (None,),
+    inputs: Path | None = None,
+    iterations: int | None = None,
+    warmup: int | None = None,
+    sessions: int | None = None,
+    budget_s: float = 20.0,
+    instances: int = 1,
+    trace: Path | None = None,
+    csv: Path | None = None,
+    measure: bool = True,
+    peak_gflops: float | None = None,
+    replace: bool = False,
+    template: Path | None = None,
+    protect: bool = False,
+    progress: Progress | None = None,
+) -> ProfileResult:
+    """Profile `model` for every batch and number of cores, and write or extend the workbook `book`.
+
+    Several batches or cores give a profile each, named `<name> b<batch> c<cores>` by what varies. An existing
+    workbook gets the profiles added, and keeps everything else; profiles of the same name are an error
+    unless `replace`. Raises `WorkbenchError`s before anything is measured where the names or the file won't do.
+    """
+    from workbench.profiling import resolve_model
+
+    path = Path(book) if book is not None else Path(f"{Path(model).stem}.xlsx")
+    cases = [(b, c, profile_name(name, b, c, batches, cores)) for b in batches for c in cores]
+    extended = _check_target(path, [case[2] for case in cases], replace)
+    if trace is not None and not measure:
+        raise WorkbenchError(
+            "nothing runs without measuring, so there is no trace", where="--trace", remedy="leave --no-measure out"
+        )
+    source = resolve_model(model)
+    measurements: list[Measurement] = []
+    profiles: list[PerformanceProfile] = []
+    for number, (batch, core_count, label) in enumerate(cases):
+        stage = _stage(progress, label if len(cases) > 1 else "", number, len(cases))
+        if measure:
+            made = _measured(
+                source, instances, name=label, batch=batch, dims=dims, cores=core_count, inputs=inputs,
+                iterations=iterations, warmup=warmup, sessions=sessions, budget_s=budget_s, progress=stage,
+            )  # fmt: skip
+            measurements += made
+            profiles += [m.profile for m in made]
+        else:
+            from workbench.profiling import profile_model
+
+            profiles.append(
+                profile_model(
+                    source, name=label, batch=batch, dims=dims, cores=core_count, measure=False,
+                    peak_gflops=peak_gflops, progress=stage,
+                )
+            )  # fmt: skip
+    if progress is not None:
+        progress(f"writing {path}", 1.0)
+    _write(path, profiles, extended=extended, replace=replace, template=template, protect=protect)
+    files = _side_files(path, profiles, measurements, trace, csv)
+    return ProfileResult(path, tuple(profiles), tuple(files), extended)
+
+
+def profile_name(
+    name: str, batch: int | None, cores: int | None, batches: Sequence[int | None], all_cores: Sequence[int | None]
+) -> str:
+    """`name`, with the batch and the cores behind where they vary: `baseline b8 c2`."""
+    parts = [name]
+    if len(batches) > 1:
+        parts.append(f"b{batch}")
+    if len(all_cores) > 1:
+        parts.append(f"c{cores}")
+    return " ".join(parts)
+
+
+def _stage(progress: Progress | None, label: str, number: int, parts: int) -> Progress | None:
+    if progress is None:
+        return None
+
+    def report(stage: str, done: float) -> None:
+        progress(f"{label}: {stage}" if label else stage, (number + done) / parts)
+
+    return report
+
+
+def _check_target(path: Path, names: Sequence[str], replace: bool) -> bool:
+    """Whether `path` is a workbook to extend. Raises where it can't be, before any time is spent."""
+    from workbench.book import check_profile_name, open_book
+    from workbench.files import refuse_if_open_elsewhere
+
+    for name in names:
+        check_profile_name(name)
+    if path.suffix.lower() not in (".xlsx", ".xlsm"):
+        raise BookError("a workbook's name ends in .xlsx", where=path, remedy="choose another output with -o")
+    if path.is_dir() or not path.parent.is_dir():
+        what = "this is a folder" if path.is_dir() else f"the folder {path.parent} does not exist"
+        raise BookError(what, where=path, remedy="choose another output with -o")
+    refuse_if_open_elsewhere(path)
+    if not path.exists():
+        return False
+    present = {p.casefold(): p for p in open_book(path).profiles}
+    again = next((present[n.casefold()] for n in names if n.casefold() in present), None)
+    if again is not None and not replace:
+        raise BookError(
+            f"the workbook has a profile {again!r} already", where=path, remedy="give another --name, or --replace it"
+        )
+    return True
+
+
+def _measured(source: Path, instances: int, **options: object) -> list[Measurement]:
+    from workbench.profiling import measure_model
+
+    if instances == 1:
+        return [measure_model(source, **options)]  # type: ignore[arg-type]
+    from workbench.profiling.instances import measure_instances
+
+    return list(measure_instances(source, instances, **options))  # type: ignore[arg-type]
+
+
+def _write(
+    path: Path,
+    profiles: Sequence[PerformanceProfile],
+    *,
+    extended: bool,
+    replace: bool,
+    template: Path | None,
+    protect: bool,
+) -> None:
+    from workbench.book import add_profile, write_book
+
+    if not extended:
+        write_book(profiles, path, template=template, protect=protect)
+        return
+    for made in profiles:
+        add_profile(path, made, replace=replace, template=template, protect=protect)
+
+
+def _side_files(
+    path: Path,
+    profiles: Sequence[PerformanceProfile],
+    measurements: Sequence[Measurement],
+    trace: Path | None,
+    csv: Path | None,
+) -> list[Path]:
+    """Neural Engine files, where asked for."""
+    if trace is None and csv is None:
+        return []
+    from workbench.exchange.neural_engine import write_profile_csv, write_trace
+
+    written: list[Path] = []
+    if csv is not None:
+        written += [write_profile_csv(path, p, csv) for p in profiles]
+    if trace is not None:
+        written += [write_trace(m, trace) for m in measurements]
+    return written
