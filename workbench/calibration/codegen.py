@@ -77,7 +77,9 @@ def _load_splat(b: Builder, address: Value) -> Value:
 
 def _vector_function(b: Builder, name: str, arity: int) -> Callable[..., Value]:
     kind = ir.FunctionType(_VEC, [_VEC] * arity)
-    function = cgutils.get_or_insert_function(b.module, kind, f"llvm.{name}.v{LANES}f32")
+    function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+        b.module, kind, f"llvm.{name}.v{LANES}f32"
+    )
     return lambda *arguments: b.call(function, list(arguments))
 
 

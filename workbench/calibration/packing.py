@@ -54,6 +54,11 @@ class PackedWeight:
         """Operations on stored values for `tokens` columns, 2 per multiply-add."""
         return 2 * BLOCK_ROWS * len(self.columns) * tokens
 
+    def copy(self) -> PackedWeight:
+        """The same weight elsewhere in memory."""
+        arrays = (self.values.copy(), self.columns.copy(), self.starts.copy())
+        return PackedWeight(self.outputs, self.inputs, *arrays)
+
 
 def pack(weight: NDArray[np.floating]) -> PackedWeight:
     """The packed form of an N x K weight. Raises `ValueError` unless it is a matrix with N divisible by 4."""

@@ -155,10 +155,10 @@ class CustomOperators:
 
 
 class Session:
-    """A model in ONNX Runtime on the CPU.
+    """A model in ONNX Runtime on the CPU, its operators one after the other.
 
-    The pool's threads spin for work during a run, as they do by default, but stop when the run ends, so that
-    sessions timed in turn don't take each other's cores.
+    The pool's threads spin for work during a run, as they do by default, but stop when the run ends: else
+    sessions timed in turn take each other's cores.
     """
 
     def __init__(
@@ -199,6 +199,7 @@ class Session:
         self._input_names: Any = None
         self._inputs: Any = None
         self._arrays: list[NDArray[np.generic]] = []
+        self._targets: list[NDArray[np.generic]] = []
 
     def feed(self, inputs: Mapping[str, NDArray[np.generic]]) -> None:
         """Set the inputs of the following runs; the arrays are not copied where they are contiguous."""
@@ -208,18 +209,26 @@ class Session:
         self._values = [_tensor(array) for array in self._arrays]
         self._inputs = (_POINTER * len(inputs))(*self._values)
 
-    def run(self) -> None:
-        """Run once on the inputs fed; results are dropped."""
-        self._run()
+    def write_into(self, results: Sequence[NDArray[np.generic]]) -> None:
+        """Write the outputs of the following runs into `results`, which may be one array again and again."""
         self._release_results()
+        self._targets = list(results)
+        for i, array in enumerate(results):
+            self._results[i] = _tensor(array)
+
+    def run(self) -> None:
+        """Run once on the inputs fed; outputs are dropped unless `write_into` said where they go."""
+        self._run()
+        if not self._targets:
+            self._release_results()
 
     def outputs(self) -> list[NDArray[np.generic]]:
         """Run once; copies of the outputs."""
         self._run()
-        try:
-            return [_array(value) for value in self._results]
-        finally:
+        found = [_array(value or 0) for value in self._results]
+        if not self._targets:
             self._release_results()
+        return found
 
     def end_profiling(self) -> Path:
         """Stop profiling; the trace file that ONNX Runtime wrote."""
@@ -232,6 +241,7 @@ class Session:
     def close(self) -> None:
         """Free the session; it can't be used after."""
         self._release_inputs()
+        self._release_results()
         if self._session:
             call(Api.RELEASE_SESSION, self._session)
             self._session = 0

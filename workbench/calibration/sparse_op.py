@@ -82,7 +82,7 @@ def _work(job: int, worker: int) -> None:
 @cfunc(types.int64(types.int64, types.int64), cache=True)
 def _compute(job: int, context: int) -> int:
     """KernelComputeV2: returns null, or an OrtStatus that ONNX Runtime reports."""
-    status = call3(load_int64(job, _GET_INPUT), context, 0, job + 8 * _VALUE)
+    status: int = call3(load_int64(job, _GET_INPUT), context, 0, job + 8 * _VALUE)
     if status != 0:
         return status
     value = load_int64(job, _VALUE)
@@ -103,7 +103,7 @@ def _compute(job: int, context: int) -> int:
     call1(load_int64(job, _RELEASE_INFO), info)
     channels = 0 if feature_major else rank - 1
     if not fits or load_int64(dims, channels) != load_int64(job, _K):
-        return call2(load_int64(job, _CREATE_STATUS), _INVALID_ARGUMENT, load_int64(job, _TEXT))
+        return int(call2(load_int64(job, _CREATE_STATUS), _INVALID_ARGUMENT, load_int64(job, _TEXT)))
     tokens = 1
     for i in range(rank):
         if i != channels:
@@ -120,7 +120,8 @@ def _compute(job: int, context: int) -> int:
     if load_int64(job, _UNITS) < 2 or load_int64(job, _WORKERS) < 2:
         work(job, 0)
         return 0
-    return call5(load_int64(job, _PARALLEL_FOR), context, load_int64(job, _WORK), load_int64(job, _WORKERS), 0, job)
+    parallel_for, workers = load_int64(job, _PARALLEL_FOR), load_int64(job, _WORKERS)
+    return int(call5(parallel_for, context, load_int64(job, _WORK), workers, 0, job))
 
 
 def operator_job(
@@ -130,7 +131,7 @@ def operator_job(
     job = job_memory(packed, bias=bias, activation=activation, layout=layout, workers=threads, spare=_SPARE)
     for slot, function in _API_SLOTS.items():
         job.slots[slot] = np.int64(function_address(function))
-    job.slots[_Slot.WORK] = np.int64(_work.address)
+    job.slots[_Slot.WORK] = np.int64(int(_work.address or 0))
     job.slots[_Slot.MESSAGE] = ctypes.addressof(_MESSAGE)
     return job
 

@@ -1,0 +1,358 @@
+"""A real sparse run against the workbook's estimate of it.
+
+The model is pruned as planned, optimized by ONNX Runtime as usual, and run twice in turn: dense, and with the
+targeted products done by the sparse kernel inside the same graph. Predicted figures come from the workbook.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from workbench.calibration.product import require_numba
+from workbench.calibration.pruning import prune_model, save_model
+from workbench.calibration.runtime import Session
+from workbench.calibration.timing import Spread, spread_of, time_in_turn
+from workbench.errors import ModelError
+from workbench.profiling.inputs import Arrays, make_inputs, model_inputs, resolve_dims
+from workbench.profiling.loading import LoadedModel, load_model
+from workbench.profiling.machine import usable_cores
+from workbench.profiling.origin import trace_origins
+from workbench.profiling.runs import OptimizedModel, Plan, optimize
+from workbench.profiling.samples import resolve_model
+from workbench.profiling.trace import group_runs, read_events
+from workbench.profiling.weights import find_products
+
+Progress = Callable[[str, float], None]
+TOLERANCE = 1e-3
+"""Largest difference of outputs, relative to the largest output, that rounding may explain."""
+_BLOCK_S = 0.15
+_BLOCKS = 21
+_PROFILED_RUNS = 40
+
+
+@dataclass(frozen=True)
+class PredictedOperator:
+    """An operator as the workbook has it: one row of the operators sheet."""
+
+    index: int
+    name: str
+    layer_id: str
+    operator_type: str
+    shape: str
+    latency_ms: float
+    target: float
+    """Aimed share of zeros; 0 where there is none."""
+    ratio: float
+    """Perf ratio that the workbook applies."""
+    aim_ms: float
+    """aim to sparse latency."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the workbook says of one profile, read from its cells."""
+
+    profile: str
+    batch: int
+    dims: Mapping[str, int]
+    threads: int
+    end_to_end_ms: float
+    estimated_ms: float
+    total_ms: float
+    total_aim_ms: float
+    operators: tuple[PredictedOperator, ...]
+
+    @property
+    def targets(self) -> dict[str, float]:
+        """Layer id → target, of the operators that the workbook counts as accelerated."""
+        return {o.layer_id: o.target for o in self.operators if o.target > 0 and o.ratio != 1.0}
+
+
+@dataclass(frozen=True)
+class ValidatedOperator:
+    """Predicted and real time of one operator, ms; medians."""
+
+    index: int
+    name: str
+    layer_id: str
+    operator_type: str
+    shape: str
+    target: float
+    ratio: float
+    book_dense_ms: float
+    dense_ms: float
+    """Measured now, dense."""
+    predicted_ms: float
+    """The workbook's aim to sparse latency."""
+    sparse_ms: float
+    """Measured now, in the sparse run."""
+    replaced: bool
+    note: str = ""
+
+    @property
+    def real_ratio(self) -> float:
+        """Dense time / sparse time, both measured now."""
+        return self.dense_ms / self.sparse_ms if self.sparse_ms else float("nan")
+
+    @property
+    def error(self) -> float:
+        """Predicted over real, minus 1."""
+        return self.predicted_ms / self.sparse_ms - 1 if self.sparse_ms else float("nan")
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The estimate's truth for one network. Milliseconds per run of one batch; errors are shares."""
+
+    profile: str
+    model: str
+    batch: int
+    threads: int
+    predicted_ms: float
+    """The workbook's estimate. Gains of operators that could not be replaced are taken out of it."""
+    book_estimate_ms: float
+    """The workbook's estimate as it stands."""
+    book_dense_ms: float
+    dense: Spread
+    sparse: Spread
+    blocks: int
+    """Undisturbed blocks of timing."""
+    operators: tuple[ValidatedOperator, ...]
+    dense_unattributed_ms: float
+    """End-to-end minus the sum of operators, of the dense run."""
+    sparse_unattributed_ms: float
+    output_difference: float
+    """Largest difference of the sparse run's outputs to ONNX Runtime's on the pruned model, over the largest output."""
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, minus 1: above 0 the workbook was too pessimistic."""
+        return self.predicted_ms / self.sparse.median - 1
+
+    @property
+    def drift(self) -> float:
+        """Dense time now over the workbook's, minus 1: what the machine's state did meanwhile."""
+        return self.dense.median / self.book_dense_ms - 1
+
+    @property
+    def same_session_error(self) -> float:
+        """The error that is left when the prediction starts from the dense time measured now."""
+        return self.predicted_ms * (1 + self.drift) / self.sparse.median - 1
+
+    @property
+    def speedup(self) -> float:
+        """Dense over sparse, both measured now."""
+        return self.dense.median / self.sparse.median
+
+    @property
+    def outputs_agree(self) -> bool:
+        """Whether rounding explains the difference of the outputs."""
+        return self.output_difference <= TOLERANCE
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What the error is made of, largest part first, each with its share of the measured time."""
+        real = self.sparse.median
+        ready = self.dense.median / self.book_dense_ms
+        parts = [
+            (
+                self.predicted_ms - self.predicted_ms * ready,
+                f"dense end-to-end time changed by {self.drift:+.1%} since the profile",
+            )
+        ]
+        swapped = [o for o in self.operators if o.replaced]
+        aimed = sum(o.dense_ms / o.ratio for o in swapped) if swapped else 0.0
+        got = sum(o.sparse_ms for o in swapped)
+        parts.append((aimed - got, f"replaced products took {got:.3f} ms, their ratios say {aimed:.3f} ms"))
+        others = [o for o in self.operators if not o.replaced]
+        before, after = sum(o.dense_ms for o in others), sum(o.sparse_ms for o in others)
+        parts.append(
+            (before - after, f"other operators took {after:.3f} ms beside sparse ones, {before:.3f} ms before")
+        )
+        op_sum = sum(o.dense_ms for o in self.operators)
+        scaled = self.dense_unattributed_ms * ((aimed + before) / op_sum if op_sum else 0.0)
+        parts.append(
+            (
+                scaled - self.sparse_unattributed_ms,
+                f"time outside operators: the estimate scales it to {scaled:.3f} ms, it was "
+                f"{self.sparse_unattributed_ms:.3f} ms",
+            )
+        )
+        parts.sort(key=lambda part: -abs(part[0]))
+        return tuple(f"{part / real:+.1%}: {text}" for part, text in parts)
+
+
+def validate_model(
+    model: str | Path, prediction: Prediction, *, inputs: Arrays | None = None, progress: Progress | None = None
+) -> Validation:
+    """Run `model` sparse, as `prediction` plans it, and compare times and outputs.
+
+    Raises `MissingExtra` without Numba, `ModelError` where the model isn't the one that the workbook is of.
+    """
+    require_numba()
+    progress = progress or (lambda stage, done: None)
+    source = resolve_model(model)
+    loaded = load_model(source)
+    progress("pruning", 0.0)
+    pruned = prune_model(loaded, prediction.targets)
+    wanted = model_inputs(loaded.proto)
+    if inputs is None:
+        inputs = make_inputs(
+            loaded.proto, wanted, resolve_dims(wanted, prediction.batch, prediction.dims, source), source
+        )
+    cores = usable_cores()[: prediction.threads]
+    if len(cores) < prediction.threads:
+        raise ModelError(
+            f"the profile was measured on {prediction.threads} cores, and this process may use {len(cores)}",
+            where=source,
+            remedy="validate on the machine of the profile",
+        )
+    plan = Plan(3, None, 1, 10.0, prediction.threads, cores)
+    with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
+        file = Path(folder) / source.name
+        save_model(pruned.proto, loaded.folder, file)
+        progress("optimizing the graph", 0.05)
+        copy = replace(loaded, path=file, proto=pruned.proto)
+        return _run(copy, optimize(copy, plan, Path(folder)), prediction, inputs, Path(folder), progress)
+
+
+def _run(
+    pruned: LoadedModel,
+    optimized: OptimizedModel,
+    prediction: Prediction,
+    inputs: Arrays,
+    folder: Path,
+    progress: Progress,
+) -> Validation:
+    from workbench.calibration.sparse_op import custom_operators
+    from workbench.calibration.substitution import substitute
+
+    graph = onnx.load(optimized.path)
+    rows = _rows_by_place(pruned, optimized, prediction)
+    targets = prediction.targets
+    places = tuple(place for place, row in rows.items() if row.layer_id in targets)
+    progress("packing weights", 0.1)
+    sparse = substitute(graph, places, prediction.threads)
+    outputs = [o.name for o in graph.graph.output]
+    dense_bytes, sparse_bytes = graph.SerializeToString(), sparse.model.SerializeToString()
+
+    def dense_session(prefix: str = "") -> Session:
+        return Session(dense_bytes, threads=prediction.threads, outputs=outputs, optimize=False, profile_prefix=prefix)
+
+    def sparse_session(prefix: str = "") -> Session:
+        custom = custom_operators(sparse.jobs)
+        return Session(
+            sparse_bytes,
+            threads=prediction.threads,
+            outputs=outputs,
+            optimize=False,
+            custom=custom,
+            profile_prefix=prefix,
+        )
+
+    with dense_session() as dense_run, sparse_session() as sparse_run:
+        dense_run.feed(inputs)
+        sparse_run.feed(inputs)
+        difference = _difference(dense_run.outputs(), sparse_run.outputs())
+        progress("timing dense and sparse runs in turn", 0.2)
+        times = time_in_turn([dense_run.run, sparse_run.run], blocks=_BLOCKS, block_s=_BLOCK_S)
+    _, blocks = times.ratio(0, 1)
+    progress("timing operators", 0.7)
+    dense_ms, dense_outside = _operator_times(dense_session, inputs, folder)
+    progress("timing operators", 0.85)
+    sparse_ms, sparse_outside = _operator_times(sparse_session, inputs, folder)
+    operators = tuple(
+        ValidatedOperator(
+            index=row.index,
+            name=row.name,
+            layer_id=row.layer_id,
+            operator_type=row.operator_type,
+            shape=row.shape,
+            target=row.target,
+            ratio=row.ratio,
+            book_dense_ms=row.latency_ms,
+            dense_ms=dense_ms.get(place, 0.0),
+            predicted_ms=row.aim_ms,
+            sparse_ms=sparse_ms.get(place, 0.0),
+            replaced=place in sparse.replaced,
+            note=sparse.refused.get(place, ""),
+        )
+        for place, row in rows.items()
+    )
+    kept = sum(o.book_dense_ms - o.predicted_ms for o in operators if not o.replaced)
+    scale = prediction.end_to_end_ms / prediction.total_ms
+    progress("done", 1.0)
+    return Validation(
+        profile=prediction.profile,
+        model=pruned.info.name,
+        batch=prediction.batch,
+        threads=prediction.threads,
+        predicted_ms=prediction.estimated_ms + kept * scale,
+        book_estimate_ms=prediction.estimated_ms,
+        book_dense_ms=prediction.end_to_end_ms,
+        dense=times.time_ms(0),
+        sparse=times.time_ms(1),
+        blocks=blocks,
+        operators=operators,
+        dense_unattributed_ms=dense_outside,
+        sparse_unattributed_ms=sparse_outside,
+        output_difference=difference,
+    )
+
+
+def _rows_by_place(
+    pruned: LoadedModel, optimized: OptimizedModel, prediction: Prediction
+) -> dict[int, PredictedOperator]:
+    """Node of the optimized graph → its row in the workbook. Raises `ModelError` where they don't agree."""
+    products = find_products(pruned.proto, pruned.folder)
+    origins = trace_origins(pruned.proto, optimized.graph, products)
+    waiting = {(o.layer_id, o.operator_type): o for o in prediction.operators}
+    rows: dict[int, PredictedOperator] = {}
+    for place, (node, origin) in enumerate(zip(optimized.graph.node, origins, strict=True)):
+        layer = origin.main if origin.main is not None else origin.members[-1] if origin.members else None
+        if layer is None:
+            continue
+        row = waiting.pop((layer.name or layer.output[0], node.op_type), None)
+        if row is not None:
+            rows[place] = row
+    lost = [o.layer_id for o in waiting.values() if o.target > 0 and o.ratio != 1.0]
+    if lost:
+        raise ModelError(
+            f"the optimized graph has no operator for the layer {lost[0]!r} of profile {prediction.profile!r}",
+            where=pruned.path.name,
+            remedy="validate with the model and the version of ONNX Runtime that the profile was made with",
+        )
+    return rows
+
+
+def _difference(dense: list[NDArray[np.generic]], sparse: list[NDArray[np.generic]]) -> float:
+    """Largest absolute difference over the largest absolute value, the worst of the outputs."""
+    worst = 0.0
+    for expected, found in zip(dense, sparse, strict=True):
+        largest = float(np.abs(expected.astype(np.float64)).max(initial=0.0))
+        distance = np.abs(expected.astype(np.float64) - found.astype(np.float64)).max(initial=0.0)
+        worst = max(worst, float(distance) / largest if largest else float(distance))
+    return worst
+
+
+def _operator_times(opened: Callable[[str], Session], inputs: Arrays, folder: Path) -> tuple[dict[int, float], float]:
+    """Median ms of each node by place, and of the time outside nodes, over profiled runs."""
+    with opened(str(folder / "trace")) as session:
+        session.feed(inputs)
+        for _ in range(_PROFILED_RUNS):
+            session.run()
+        runs = group_runs(read_events(session.end_profiling()))[5:]
+    places = [int(event.node[1:]) for event in runs[0].nodes]
+    same = [run for run in runs if [int(e.node[1:]) for e in run.nodes] == places]
+    durations = np.array([[event.duration_us for event in run.nodes] for run in same]) / 1000
+    whole = np.array([run.duration_us for run in same]) / 1000
+    medians = np.median(durations, axis=0)
+    outside = spread_of(whole - durations.sum(axis=1)).median
+    return dict(zip(places, medians.tolist(), strict=True)), outside
