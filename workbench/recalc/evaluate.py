@@ -62,6 +62,10 @@ class Workspace(Protocol):
     def read(self, region: Region, lanes: int) -> Value:
         """The values of `region` for so many family cells."""
 
+    @property
+    def sheet_names(self) -> tuple[str, ...]:
+        """The names of all sheets in order."""
+
     def sheet_index(self, name: str) -> int | None:
         """The index of a sheet by its name, without case."""
 
@@ -508,6 +512,14 @@ class Evaluation:
         if not isinstance(operand, Reference):
             raise Failure(CellErrorValue.REF)
         return operand
+
+    @property
+    def sheet(self) -> int:
+        return self.place.sheet
+
+    @property
+    def sheet_names(self) -> tuple[str, ...]:
+        return self.workspace.sheet_names
 
     @property
     def date1904(self) -> bool:

@@ -67,6 +67,11 @@ class Model:
             self.watch(region)
         return self.store.read(region, lanes)
 
+    @property
+    def sheet_names(self) -> tuple[str, ...]:
+        """The names of all sheets in order."""
+        return tuple(sheet.name for sheet in self.store.sheets)
+
     def sheet_index(self, name: str) -> int | None:
         """The index of a sheet by its name, without case."""
         return self._sheets.get(name.casefold())

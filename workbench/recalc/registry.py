@@ -273,5 +273,13 @@ class Call(Protocol):
         """INDIRECT: the reference that `text` spells; #REF! when none."""
 
     @property
+    def sheet(self) -> int:
+        """The index of the formula's own sheet."""
+
+    @property
+    def sheet_names(self) -> tuple[str, ...]:
+        """The names of all sheets in order."""
+
+    @property
     def date1904(self) -> bool:
         """Whether the workbook counts days from 1904."""

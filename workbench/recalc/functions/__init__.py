@@ -1,5 +1,8 @@
 """The spreadsheet functions, one module for each of Excel's categories; importing this declares them all."""
 
-from workbench.recalc.functions import logical, math_and_trigonometry
+from importlib import import_module
+from pkgutil import iter_modules
 
-__all__ = ["logical", "math_and_trigonometry"]
+for _module in iter_modules(__path__):
+    if not _module.name.startswith("_"):
+        import_module(f"{__name__}.{_module.name}")
