@@ -8,9 +8,10 @@ from __future__ import annotations
 import posixpath
 import re
 import struct
+import types
 import xml.etree.ElementTree as ElementTree
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -85,10 +86,16 @@ class Package:
         """Whether the package carries a digital signature, which any change invalidates."""
         return any(name.startswith("_xmlsignatures/") for name in self.names)
 
-    def write(self, out: Path, replaced: Mapping[str, bytes]) -> None:
-        """Write the package to `out` with some parts replaced."""
+    def write(
+        self,
+        out: Path,
+        replaced: Mapping[str, bytes],
+        added: Mapping[str, bytes] = types.MappingProxyType({}),
+        removed: Collection[str] = (),
+    ) -> None:
+        """Write the package to `out` with some parts replaced, some left out and others appended."""
         with self.path.open("rb") as source, out.open("wb") as target:
-            entries = self._zip.infolist()
+            entries = [entry for entry in self._zip.infolist() if entry.filename not in removed]
             written: list[tuple[zipfile.ZipInfo, int]] = []
             for entry in entries:
                 offset = target.tell()
@@ -97,6 +104,9 @@ class Package:
                 else:
                     _copy_raw(source, entry, target)
                 written.append((entry, offset))
+            for name, data in added.items():
+                offset = target.tell()
+                written.append((_deflated(zipfile.ZipInfo(name), data, target), offset))
             _write_directory(target, written, self._zip.comment)
 
 
