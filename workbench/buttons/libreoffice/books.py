@@ -37,12 +37,14 @@ FILTERS = {
 }
 """File ending → LibreOffice's export filter."""
 
+_EXCEL_ONLY = (".xlsb", ".xltx", ".xltm", ".xlt", ".xla", ".xlam")
+
 _SPREADSHEET = "com.sun.star.sheet.SpreadsheetDocument"
 _NO_LINK_UPDATE, _FULL_LINK_UPDATE = 0, 3
 
 
 @guarded
-class Books(base.Books):  # type: ignore[misc]
+class Books(base.Books):
     """The spreadsheet documents that are open in an App, in the order LibreOffice lists them."""
 
     def __init__(self, app: App) -> None:
@@ -63,12 +65,25 @@ class Books(base.Books):  # type: ignore[misc]
     def active(self) -> Book | None:
         if self.app.calling_url:
             for document in self._documents():
-                if self.app.calling_url in (document.URL, document.RuntimeUID):
+                if self.app.calling_url in (document.URL, str(document.RuntimeUID)):
                     return Book(self.app, document)
         current = self.app.desktop.CurrentComponent
         if current is None or not current.supportsService(_SPREADSHEET):
             current = next(self._documents(), None)  # none has the focus: the one opened first
         return None if current is None else Book(self.app, current)
+
+    def calling(self, key: str) -> Book:
+        """The document with the URL, path or RuntimeUID `key`; the active one where `key` is empty."""
+        url = Path(key).resolve().as_uri() if key.startswith("/") else key
+        for document in self._documents():
+            if url and url in (document.URL, str(document.RuntimeUID)):
+                return Book(self.app, document)
+        if url:
+            raise LibreOfficeError(f"the document {key!r} is not open in this LibreOffice", remedy="open it again")
+        active = self.active
+        if active is None:
+            raise LibreOfficeError("no spreadsheet is open in this LibreOffice", remedy="open one")
+        return active
 
     def __iter__(self) -> Iterator[Book]:
         documents = list(self._documents())
@@ -122,7 +137,7 @@ class Books(base.Books):  # type: ignore[misc]
 
 
 @guarded
-class Book(base.Book):  # type: ignore[misc]
+class Book(base.Book):
     """A spreadsheet document. `api` is the `com.sun.star.sheet.SpreadsheetDocument`."""
 
     def __init__(self, app: App, document: Any) -> None:
@@ -204,6 +219,8 @@ class Book(base.Book):  # type: ignore[misc]
             self.doc.store()
             return
         target = Path(path or self.name)
+        if target.suffix.lower() in _EXCEL_ONLY:
+            raise NotSupported(f"saving as {target.suffix}", f"use one of {', '.join(FILTERS)}")
         if target.suffix.lower() not in FILTERS:
             target = target.with_name(target.name + ".xlsx")
         arguments = {"Password": password} if password else {}

@@ -6,6 +6,8 @@ of the same minor version; into any other it would crash, so the versions are co
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import functools
 import importlib
 import os
@@ -62,7 +64,7 @@ def _imported() -> Any:
         )
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
-    genuine_import = __builtins__["__import__"] if isinstance(__builtins__, dict) else __builtins__.__import__
+    genuine_import = builtins.__import__
     try:
         module = importlib.import_module("uno")
     except ImportError as error:
@@ -71,7 +73,7 @@ def _imported() -> Any:
         ) from error
     finally:
         # uno replaces the built-in import by one that hides the reason of every failed import.
-        importlib.import_module("builtins").__dict__["__import__"] = genuine_import
+        builtins.__import__ = genuine_import
     return module
 
 
@@ -101,6 +103,19 @@ def _bridge_libraries(folder: Path) -> Iterator[Path]:
 
 def _dotted(version: tuple[int, int]) -> str:
     return f"{version[0]}.{version[1]}"
+
+
+@contextlib.contextmanager
+def importing_interfaces() -> Iterator[None]:
+    """Within it, `import unohelper` and `from com.sun.star… import …` work, as after a plain `import uno`."""
+    hook = getattr(load_uno(), "_uno_import", None)
+    genuine_import = builtins.__import__
+    if hook is not None:
+        builtins.__import__ = hook
+    try:
+        yield
+    finally:
+        builtins.__import__ = genuine_import
 
 
 def struct(name: str, *values: Any) -> Any:
@@ -176,8 +191,8 @@ def guarded(cls: _C) -> _C:
     """Class decorator: no UNO exception leaves a method or property of `cls`; see `explained`."""
     for name, member in list(vars(cls).items()):
         if isinstance(member, property):
-            parts = (member.fget, member.fset, member.fdel)
-            setattr(cls, name, property(*(part and _guarded(part) for part in parts), member.__doc__))
+            read, write = (part and _guarded(part) for part in (member.fget, member.fset))
+            setattr(cls, name, property(read, write, None, member.__doc__))
         elif isinstance(member, staticmethod):
             continue
         elif callable(member) and not isinstance(member, type):

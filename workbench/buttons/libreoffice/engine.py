@@ -42,7 +42,7 @@ class Engine:
 
 
 @guarded
-class Apps(base.Apps):  # type: ignore[misc]
+class Apps(base.Apps):
     """The LibreOffices that this process started or is connected to, the active one first."""
 
     def __init__(self) -> None:
@@ -84,8 +84,9 @@ class Apps(base.Apps):  # type: ignore[misc]
         self.forget(app)
         self.register(app)
 
-    def cleanup(self) -> None:
-        self._living()
+    @staticmethod
+    def cleanup() -> None:
+        engine.apps._living()
 
     def _living(self) -> list[App]:
         self._apps = [app for app in self._apps if app.is_alive()]
@@ -111,7 +112,7 @@ _CONNECTED_PIDS = iter(range(1, 1 << 30))
 
 
 @guarded
-class App(base.App):  # type: ignore[misc]
+class App(base.App):
     """One LibreOffice. `api` is its `com.sun.star.frame.Desktop`."""
 
     screen_updating = True
@@ -326,7 +327,8 @@ def register() -> xw.Engine:
         xw.engines.add(xw.Engine(impl=engine))
     if xw.engines.active is None:
         known[engine.name].activate()
-    return known[engine.name]
+    registered: xw.Engine = known[engine.name]
+    return registered
 
 
 def connect(connection: str, *, patience_s: float = 60.0) -> xw.App:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from xlwings import base_classes as base
 
+from workbench.buttons.libreoffice.addresses import Area
 from workbench.buttons.libreoffice.bridge import NotSupported, enum_value, guarded, struct
+from workbench.buttons.libreoffice.values import DATE_OR_TIME
 
 if TYPE_CHECKING:
     from workbench.buttons.libreoffice.ranges import Range
+    from workbench.buttons.libreoffice.sheets import Sheet
 
 VALUES, DATES, STRINGS, NOTES, FORMULAS = 1, 2, 4, 8, 16
 """`com.sun.star.sheet.CellFlags`."""
@@ -64,6 +68,14 @@ def uniform(rng: Any, name: str) -> Any:
     return rng.getPropertyValue(name)
 
 
+_DATE_LETTERS = re.compile(r"""("[^"]*"|\[[^\]]*\]|\\.|AM/PM|A/P)|([YMDHS]+)""")
+
+
+def _lower_dates(code: str) -> str:
+    """LibreOffice prints `YYYY-MM-DD`, Excel writes `yyyy-mm-dd`."""
+    return _DATE_LETTERS.sub(lambda found: found[1] or found[2].lower(), code)
+
+
 _HORIZONTAL = {
     "general": "STANDARD",
     "left": "LEFT",
@@ -75,13 +87,17 @@ _HORIZONTAL = {
 _VERTICAL = {"top": 1, "center": 2, "bottom": 3, "justify": 4}
 
 
-class Formatted(base.Range):  # type: ignore[misc]
+class Formatted(base.Range):
     """The part of a Range that deals with looks; `api` is the UNO range."""
 
     if TYPE_CHECKING:
-        api: Any
-        sheet: Any
-        shape: tuple[int, int]
+        sheet: Sheet
+        area: Area
+
+        @property
+        def api(self) -> Any: ...
+        @property
+        def shape(self) -> tuple[int, int]: ...
 
     @property
     def color(self) -> tuple[int, int, int] | None:
@@ -95,7 +111,10 @@ class Formatted(base.Range):  # type: ignore[misc]
     @property
     def number_format(self) -> str | None:
         key = uniform(self.api, "NumberFormat")
-        return None if key is None else str(self.sheet.book.doc.NumberFormats.getByKey(key).FormatString)
+        if key is None:
+            return None
+        code = self.sheet.book.doc.NumberFormats.getByKey(key)
+        return _lower_dates(code.FormatString) if code.Type & DATE_OR_TIME else str(code.FormatString)
 
     @number_format.setter
     def number_format(self, value: str) -> None:
@@ -184,11 +203,13 @@ class Formatted(base.Range):  # type: ignore[misc]
 
     @property
     def left(self) -> float:
-        return points(self.api.Position.X)
+        before = self.area.column - 1
+        return points(self.sheet.range((1, 1, 1, before)).api.Size.Width) if before else 0.0
 
     @property
     def top(self) -> float:
-        return points(self.api.Position.Y)
+        before = self.area.row - 1
+        return points(self.sheet.range((1, 1, before, 1)).api.Size.Height) if before else 0.0
 
     @property
     def row_hidden(self) -> bool | None:
@@ -232,7 +253,7 @@ class Formatted(base.Range):  # type: ignore[misc]
 
 
 @guarded
-class Font(base.Font):  # type: ignore[misc]
+class Font(base.Font):
     """The font of a range, or of anything with UNO's character properties."""
 
     def __init__(self, target: Any) -> None:
@@ -290,7 +311,44 @@ class Font(base.Font):  # type: ignore[misc]
 
 
 @guarded
-class Note(base.Note):  # type: ignore[misc]
+class Characters(base.Characters):
+    """The characters of a cell, or some of them: `characters[0:3].font.bold = True`."""
+
+    def __init__(self, cell: Any, first: int = 0, last: int | None = None) -> None:
+        self.cell, self.first, self.last = cell, first, last
+
+    @property
+    def api(self) -> Any:
+        """A UNO text cursor over the characters."""
+        cursor = self.cell.getText().createTextCursor()
+        cursor.gotoStart(False)
+        cursor.goRight(self.first, False)
+        length = len(self.cell.String)
+        cursor.goRight((length if self.last is None else min(self.last, length)) - self.first, True)
+        return cursor
+
+    @property
+    def text(self) -> str:
+        return str(self.cell.String)[self.first : self.last]
+
+    @property
+    def font(self) -> Font:
+        return Font(self.api)
+
+    def __getitem__(self, item: int | slice) -> Characters:
+        length = len(self.text)
+        if isinstance(item, slice):
+            first, last, step = item.indices(length)
+            if step != 1:
+                raise ValueError("step must be 1")
+        else:
+            first = item + length if item < 0 else item
+            last = first + 1
+        return Characters(self.cell, self.first + first, self.first + last)
+
+
+@guarded
+class Note(base.Note):
     """The note of a cell."""
 
     def __init__(self, rng: Range) -> None:

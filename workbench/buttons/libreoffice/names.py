@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @guarded
-class Names(base.Names):  # type: ignore[misc]
+class Names(base.Names):
     """The names of a sheet, or (`sheet` None) of the book: its own and, as in Excel, those of its sheets."""
 
     def __init__(self, book: Book, sheet: Sheet | None) -> None:
@@ -88,7 +88,7 @@ class Names(base.Names):  # type: ignore[misc]
 
 
 @guarded
-class Name(base.Name):  # type: ignore[misc]
+class Name(base.Name):
     """A defined name; `Sheet1!name` where it belongs to one sheet."""
 
     def __init__(self, book: Book, names: Any, name: Any, sheet: Sheet | None) -> None:

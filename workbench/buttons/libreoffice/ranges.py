@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from workbench.buttons.libreoffice.bridge import (
     struct,
     typed_properties,
 )
-from workbench.buttons.libreoffice.formats import ALL, CONTENTS, FORMATS, Formatted, Note
+from workbench.buttons.libreoffice.formats import ALL, CONTENTS, FORMATS, Characters, Formatted, Note
 from workbench.buttons.libreoffice.formulas import shifted, to_calc, to_excel
 from workbench.buttons.libreoffice.values import DATE_OR_TIME, LOGICAL, error_text, from_serial, to_serial
 
@@ -44,13 +43,16 @@ class Range(Formatted):
         self.sheet, self.area = sheet, area
         self.arg1_input = typed
         self.options: dict[str, Any] = {}
+        self._uno: Any = None
 
-    @functools.cached_property
+    @property
     def api(self) -> Any:
-        a = self.area
-        if a.rows < 1 or a.columns < 1:
-            raise LibreOfficeError("an empty range has no cells")
-        return self.sheet.uno.getCellRangeByPosition(a.column - 1, a.row - 1, a.end_column - 1, a.end_row - 1)
+        if self._uno is None:
+            a = self.area
+            if a.rows < 1 or a.columns < 1:
+                raise LibreOfficeError("an empty range has no cells")
+            self._uno = self.sheet.uno.getCellRangeByPosition(a.column - 1, a.row - 1, a.end_column - 1, a.end_row - 1)
+        return self._uno
 
     @property
     def cell(self) -> Any:
@@ -114,42 +116,6 @@ class Range(Formatted):
             self._put_errors(rows)
         return rows
 
-    def _apply_formats(self, rows: list[list[Any]]) -> None:
-        """Turn the numbers of cells with a date or logical format into datetimes and bools."""
-        key = self.api.NumberFormat if self._one_format() else None
-        groups = [(key, (self.api.RangeAddress,))] if key is not None else self._format_groups()
-        for key, addresses in groups:
-            kind = self._kind_of_format(key)
-            if not kind & (DATE_OR_TIME | LOGICAL):
-                continue
-            for address in addresses:
-                for row in rows[address.StartRow - self.row + 1 : address.EndRow - self.row + 2]:
-                    for j in range(address.StartColumn - self.column + 1, address.EndColumn - self.column + 2):
-                        if type(row[j]) is float:
-                            row[j] = bool(row[j]) if kind & LOGICAL else from_serial(row[j])
-
-    def _one_format(self) -> bool:
-        return len(self) == 1 or self.api.getPropertyState("NumberFormat").value != "AMBIGUOUS_VALUE"
-
-    def _format_groups(self) -> list[tuple[int, Any]]:
-        groups = self.api.UniqueCellFormatRanges
-        parts = (groups.getByIndex(i) for i in range(groups.Count))
-        return [(part.NumberFormat, part.RangeAddresses) for part in parts]
-
-    def _kind_of_format(self, key: int) -> int:
-        document = self.sheet.book.doc
-        known, identity = self.sheet.book.app.format_types, (document.RuntimeUID, key)
-        if identity not in known:
-            known[identity] = int(document.NumberFormats.getByKey(key).Type)
-        return known[identity]
-
-    def _put_errors(self, rows: list[list[Any]]) -> None:
-        for a in self.api.queryFormulaCells(_FORMULA_ERRORS).RangeAddresses:
-            for i in range(a.StartRow, a.EndRow + 1):
-                for j in range(a.StartColumn, a.EndColumn + 1):
-                    code = self.sheet.uno.getCellByPosition(j, i).getError()
-                    rows[i - self.row + 1][j - self.column + 1] = error_text(code)
-
     @raw_value.setter
     def raw_value(self, data: Any) -> None:
         """Write a scalar into every cell, or rows of values; `=…` is a formula, `'…` a literal text."""
@@ -191,6 +157,42 @@ class Range(Formatted):
         self._show_as_truths(truths)
         for position, text in notes:
             self.sheet.uno.Annotations.insertNew(position, text)
+
+    def _apply_formats(self, rows: list[list[Any]]) -> None:
+        """Turn the numbers of cells with a date or logical format into datetimes and bools."""
+        key = self.api.NumberFormat if self._one_format() else None
+        groups = [(key, (self.api.RangeAddress,))] if key is not None else self._format_groups()
+        for key, addresses in groups:
+            kind = self._kind_of_format(key)
+            if not kind & (DATE_OR_TIME | LOGICAL):
+                continue
+            for address in addresses:
+                for row in rows[address.StartRow - self.row + 1 : address.EndRow - self.row + 2]:
+                    for j in range(address.StartColumn - self.column + 1, address.EndColumn - self.column + 2):
+                        if type(row[j]) is float:
+                            row[j] = bool(row[j]) if kind & LOGICAL else from_serial(row[j])
+
+    def _one_format(self) -> bool:
+        return len(self) == 1 or self.api.getPropertyState("NumberFormat").value != "AMBIGUOUS_VALUE"
+
+    def _format_groups(self) -> list[tuple[int, Any]]:
+        groups = self.api.UniqueCellFormatRanges
+        parts = (groups.getByIndex(i) for i in range(groups.Count))
+        return [(part.NumberFormat, part.RangeAddresses) for part in parts]
+
+    def _kind_of_format(self, key: int) -> int:
+        document = self.sheet.book.doc
+        known, identity = self.sheet.book.app.format_types, (document.RuntimeUID, key)
+        if identity not in known:
+            known[identity] = int(document.NumberFormats.getByKey(key).Type)
+        return known[identity]
+
+    def _put_errors(self, rows: list[list[Any]]) -> None:
+        for a in self.api.queryFormulaCells(_FORMULA_ERRORS).RangeAddresses:
+            for i in range(a.StartRow, a.EndRow + 1):
+                for j in range(a.StartColumn, a.EndColumn + 1):
+                    code = self.sheet.uno.getCellByPosition(j, i).getError()
+                    rows[i - self.row + 1][j - self.column + 1] = error_text(code)
 
     def _check_shape(self, data: Any) -> None:
         if len(data) != self.area.rows or any(len(row) != self.area.columns for row in data):
@@ -405,6 +407,7 @@ class Range(Formatted):
         parts = [
             self(i + 1, 1).sheet.range((self.row + i, self.column, 1, self.area.columns)) for i in range(self.area.rows)
         ]
+        self.api.merge(False)
         for part in parts if across else [self]:
             part.api.merge(True)
 
@@ -435,6 +438,10 @@ class Range(Formatted):
         cell.String = ""
         text = cell.getText()
         text.insertTextContent(text.createTextCursor(), link, False)
+
+    @property
+    def characters(self) -> Characters:
+        return Characters(self.cell)
 
     @property
     def note(self) -> Note | None:

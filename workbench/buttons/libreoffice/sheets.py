@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @guarded
-class Sheets(base.Sheets):  # type: ignore[misc]
+class Sheets(base.Sheets):
     """The sheets of a book, in their order."""
 
     def __init__(self, book: Book) -> None:
@@ -76,7 +76,7 @@ class Sheets(base.Sheets):  # type: ignore[misc]
 
 
 @guarded
-class Sheet(base.Sheet):  # type: ignore[misc]
+class Sheet(base.Sheet):
     """A sheet. `api` is the `com.sun.star.sheet.Spreadsheet`."""
 
     def __init__(self, book: Book, sheet: Any) -> None:
@@ -237,7 +237,7 @@ class Sheet(base.Sheet):  # type: ignore[misc]
 
 
 @guarded
-class PageSetup(base.PageSetup):  # type: ignore[misc]
+class PageSetup(base.PageSetup):
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
 
@@ -257,7 +257,7 @@ class PageSetup(base.PageSetup):  # type: ignore[misc]
 
 
 @guarded
-class FreezePanes(base.FreezePanes):  # type: ignore[misc]
+class FreezePanes(base.FreezePanes):
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
 

@@ -19,7 +19,7 @@ _NO_STYLES = "Calc draws no table styles; colour the cells"
 
 
 @guarded
-class Tables(base.Tables):  # type: ignore[misc]
+class Tables(base.Tables):
     """The tables of a sheet."""
 
     def __init__(self, sheet: Sheet) -> None:
@@ -36,7 +36,8 @@ class Tables(base.Tables):  # type: ignore[misc]
     def _all(self) -> list[Table]:
         ranges, sheet = self.api, self.sheet.index - 1
         candidates = (ranges.getByIndex(i) for i in range(ranges.Count))
-        return [Table(self.sheet, table) for table in candidates if table.DataArea.Sheet == sheet]
+        tables = [Table(self.sheet, table) for table in candidates if table.DataArea.Sheet == sheet]
+        return sorted(tables, key=lambda table: (table.area.row, table.area.column))
 
     def __len__(self) -> int:
         return len(self._all())
@@ -88,7 +89,7 @@ class Tables(base.Tables):  # type: ignore[misc]
 
 
 @guarded
-class Table(base.Table):  # type: ignore[misc]
+class Table(base.Table):
     """A table. `api` is the `com.sun.star.sheet.DatabaseRange`."""
 
     def __init__(self, sheet: Sheet, table: Any) -> None:

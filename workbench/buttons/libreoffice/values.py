@@ -69,8 +69,7 @@ def prepared(value: Any, options: object) -> Any:
         return (value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) / 86400
     if hasattr(value, "item") and getattr(value, "dtype", None) is not None:
         if getattr(value.dtype, "kind", "") == "M":
-            moment = value.astype("datetime64[us]").item()
-            return moment
+            return value.astype("datetime64[us]").item()
         return prepared(value.item(), options)
     if isinstance(value, numbers.Number):
         return float(value)  # type: ignore[arg-type]

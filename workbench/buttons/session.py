@@ -1,0 +1,142 @@
+"""Session: one press of a button, from the open book's side."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
+
+from workbench.buttons.hosts import Host
+from workbench.buttons.messages import Setting, settings_of, show_settings
+from workbench.errors import BookError
+
+if TYPE_CHECKING:
+    import xlwings as xw
+
+_OPEN_XML = (".xlsx", ".xlsm")
+
+
+class EditedWorkbook(Protocol):
+    """What `Session.write` needs of the recalculation's workbook."""
+
+    def locate(self, target: str) -> tuple[str, str]:
+        """Sheet and A1 address of a target."""
+        ...
+
+    def set(self, target: str, value: object) -> None: ...
+
+
+class Session:
+    """The open book, copies of it to work on, and the ways back into it. A context manager."""
+
+    def __init__(self, host: Host, action: str, edits: Sequence[str] = (), options: Mapping[str, str] | None = None):
+        self.host, self.action, self.edits = host, action, tuple(edits)
+        self.options = dict(options or {})
+        """Settings given on the command line; they go before those of the settings sheet."""
+        self._folder = Path(tempfile.mkdtemp(prefix="workbench-button-"))
+        self._copies = 0
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def book(self) -> xw.Book:
+        return self.host.book
+
+    def progress(self, text: str, fraction: float = 0.0) -> None:
+        """Show what is being done, and the share of it that is done."""
+        self.host.status(text, fraction)
+
+    def settings(self, wanted: Sequence[Setting]) -> dict[str, str]:
+        """The settings of this action. Raises, after showing them, while a required one is empty."""
+        given = {setting.name for setting in wanted if self.options.get(setting.name)}
+        if all(setting.name in given or not setting.required for setting in wanted) and given:
+            values = {setting.name: self.options.get(setting.name, setting.default) for setting in wanted}
+        else:
+            values = settings_of(self.book, self.action, wanted) | {name: self.options[name] for name in given}
+        empty = [setting for setting in wanted if setting.required and not values[setting.name]]
+        if empty:
+            show_settings(self.book)
+            raise BookError(
+                f"{self.action.replace('_', ' ')} needs {' and '.join(setting.name for setting in empty)}",
+                where=self.book.name,
+                remedy="fill in the coloured cells of the sheet 'Workbench settings' and press the button again",
+            )
+        return values
+
+    def saved_path(self) -> Path:
+        """The book's file. Raises where it was never saved, is open read-only, or is no .xlsx or .xlsm."""
+        path = self.host.path
+        if path is None:
+            raise BookError("the book was never saved", where=self.book.name, remedy="save it as .xlsx, then repeat")
+        if self.host.is_read_only:
+            raise BookError("the book is open read-only", where=path, remedy="save a copy of it and work there")
+        if path.suffix.lower() not in _OPEN_XML:
+            raise BookError("this needs an .xlsx or .xlsm file", where=path, remedy="save the book as .xlsx")
+        return path
+
+    def snapshot(self) -> Path:
+        """A private copy of the book as it stands; the file itself where nothing is unsaved."""
+        self._copies += 1
+        path = self.host.path
+        if path is not None and path.suffix.lower() in _OPEN_XML and path.exists() and not self.host.is_modified:
+            copy = self._folder / f"{self._copies}-{path.name}"
+            shutil.copyfile(path, copy)
+            return copy
+        copy = self._folder / f"{self._copies}-{(path or Path(self.book.name)).stem}.xlsx"
+        self.host.save_copy(copy)
+        return copy
+
+    @contextlib.contextmanager
+    def changing_file(self) -> Iterator[Path]:
+        """Yield a copy of the saved book to change; at the end it replaces the book's file, which is reloaded.
+
+        Unsaved edits are saved first. If the person edits the book meanwhile, nothing of theirs is lost:
+        the result is put beside the file and `BookError` says where.
+        """
+        path = self.saved_path()
+        if self.host.is_modified:
+            self.book.save()
+        copy = self._folder / path.name
+        shutil.copyfile(path, copy)
+        before = path.stat().st_mtime_ns
+        yield copy
+        if self.host.is_modified or path.stat().st_mtime_ns != before:
+            beside = _free_name(path.with_name(f"{path.stem} ({self.action.replace('_', ' ')}){path.suffix}"))
+            shutil.copyfile(copy, beside)
+            raise BookError(
+                "the book was edited while the action ran, so the result was not put into it",
+                where=path,
+                remedy=f"the result is in {beside.name}, beside the book",
+            )
+        self.host.replace_file(copy)
+
+    def write(self, workbook: EditedWorkbook, edits: Mapping[str, object]) -> int:
+        """Set cells of the open book, by the rules of `--set`; returns how many.
+
+        Every edit is first made in `workbook`, the recalculation's view of a snapshot: a locked cell, a
+        validation rule or a missing name raises there what the command line says, before anything is written.
+        """
+        placed = [(workbook.locate(target), value) for target, value in edits.items()]
+        for target, value in edits.items():
+            workbook.set(target, value)
+        for (sheet, cell), value in placed:
+            self.book.sheets[sheet][cell].value = value
+        return len(placed)
+
+
+def _free_name(path: Path) -> Path:
+    number, candidate = 1, path
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.stem} {number}{path.suffix}")
+    return candidate
