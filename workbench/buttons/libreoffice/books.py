@@ -30,6 +30,8 @@ FILTERS = {
     ".xlsx": "Calc MS Excel 2007 XML",
     ".xlsm": "Calc MS Excel 2007 VBA XML",
     ".xls": "MS Excel 97",
+    ".xltx": "Calc MS Excel 2007 XML Template",
+    ".xlt": "MS Excel 97 Vorlage/Template",
     ".ods": "calc8",
     ".csv": "Text - txt - csv (StarCalc)",
     ".pdf": "calc_pdf_Export",
@@ -37,7 +39,7 @@ FILTERS = {
 }
 """File ending → LibreOffice's export filter."""
 
-_EXCEL_ONLY = (".xlsb", ".xltx", ".xltm", ".xlt", ".xla", ".xlam")
+_EXCEL_ONLY = (".xlsb", ".xltm", ".xla", ".xlam")
 
 _SPREADSHEET = "com.sun.star.sheet.SpreadsheetDocument"
 _NO_LINK_UPDATE, _FULL_LINK_UPDATE = 0, 3

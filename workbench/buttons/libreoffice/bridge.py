@@ -146,6 +146,13 @@ def is_uno_exception(error: BaseException) -> bool:
     return _uno is not None and isinstance(error, _uno.getClass("com.sun.star.uno.Exception"))
 
 
+def closed_meanwhile() -> LibreOfficeError:
+    return LibreOfficeError(
+        "LibreOffice, or the document in it, was closed meanwhile",
+        remedy="open the document again and repeat the action",
+    )
+
+
 _GONE = ("DisposedException", "NoConnectException", "ConnectionSetupException")
 
 
@@ -155,10 +162,7 @@ def explained(error: BaseException) -> LibreOfficeError:
     said = " ".join(str(getattr(error, "Message", "")).split())
     said = re.sub(r"(\s+at)?\s*\./\S+:\d+", "", said)
     if kind in _GONE or "disposed" in said.lower() or "bridge" in said.lower():
-        return LibreOfficeError(
-            "LibreOffice, or the document in it, was closed meanwhile",
-            remedy="open the document again and repeat the action",
-        )
+        return closed_meanwhile()
     if kind == "ErrorCodeIOException":
         return LibreOfficeError(
             f"LibreOffice could not write the file ({said or 'input/output error'})",
@@ -180,11 +184,25 @@ def _guarded(function: Any) -> Any:
         except Exception as error:
             if not is_uno_exception(error):
                 raise
-            problem = explained(error)
+            problem = _reason_known_to(args[0]) or explained(error)
         # Raised outside the handler: UNO's exceptions don't survive as __context__ in contextlib.
         raise problem
 
     return call
+
+
+def _reason_known_to(target: Any) -> LibreOfficeError | None:
+    """UNO's refusals often carry no reason; a Range can tell whether its book is closed or its sheet protected."""
+    ask = getattr(target, "why_refused", None)
+    if ask is None:
+        return None
+    try:
+        reason: LibreOfficeError | None = ask()
+    except Exception as error:
+        if not is_uno_exception(error):
+            raise
+        return closed_meanwhile()
+    return reason
 
 
 def guarded(cls: _C) -> _C:

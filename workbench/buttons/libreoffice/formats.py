@@ -121,10 +121,16 @@ class Formatted(base.Range):
         self.api.NumberFormat = self.number_format_key(value)
 
     def number_format_key(self, code: str) -> int:
+        """The key of Excel's format `code`, taken as Excel stores it: in English, whatever the document's language.
+
+        `0.00` becomes a format of the document's language, so that a saved file holds it without a locale's tag.
+        """
         formats = self.sheet.book.doc.NumberFormats
-        english = struct("com.sun.star.lang.Locale", "en", "US", "")
+        english, default = (struct("com.sun.star.lang.Locale", *parts, "") for parts in (("en", "US"), ("", "")))
         key = formats.queryKey(code, english, False)
-        return int(formats.addNew(code, english) if key == -1 else key)
+        if key == -1:
+            key = formats.addNew(code, english)
+        return int(formats.getFormatForLocale(key, default))
 
     @property
     def font(self) -> Font:

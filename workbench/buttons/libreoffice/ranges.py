@@ -10,6 +10,7 @@ from workbench.buttons.libreoffice.addresses import Area
 from workbench.buttons.libreoffice.bridge import (
     LibreOfficeError,
     NotSupported,
+    closed_meanwhile,
     enum_value,
     guarded,
     properties,
@@ -53,6 +54,20 @@ class Range(Formatted):
                 raise LibreOfficeError("an empty range has no cells")
             self._uno = self.sheet.uno.getCellRangeByPosition(a.column - 1, a.row - 1, a.end_column - 1, a.end_row - 1)
         return self._uno
+
+    def why_refused(self) -> LibreOfficeError | None:
+        """Why a call on these cells failed, as far as that can be told afterwards."""
+        if self.sheet.book.doc.Sheets is None:
+            return closed_meanwhile()
+        if self.sheet.is_protected:
+            return LibreOfficeError(
+                "the sheet is protected and these cells are locked",
+                where=f"{self.sheet.book.name}, {_sheet_prefix(self.sheet.name)}{self.area.text(False, False)}",
+                remedy="unprotect the sheet (Tools > Protect Sheet), or write to unlocked cells",
+            )
+        if self.sheet.book.is_read_only:
+            return LibreOfficeError("the book is open read-only", where=self.sheet.book.name, remedy="save a copy of it")
+        return None
 
     @property
     def cell(self) -> Any:
