@@ -73,19 +73,23 @@ class LayerPruner:
         self._pattern = pattern
         self._stored = stored
         self._dense = stored.copy()
+        self._removed = 0
         zero = np.zeros(1) if product.quantization is None else product.quantization.zero_point
         self._zeros = np.broadcast_to(zero, stored.shape).astype(stored.dtype).reshape(-1)
 
     def prune(self, level: float) -> None:
-        """Zero (set to the zero point) the groups of least magnitude, from the dense weight."""
-        self.restore()
+        """Zero (set to the zero point) the groups of least magnitude; only what the level before didn't."""
         count = int(removed_groups([level], len(self._places), self._pattern)[0])
-        places = self._places[:count].reshape(-1)
+        if count < self._removed:
+            self.restore()
+        places = self._places[self._removed : count].reshape(-1)
         self._stored.reshape(-1)[places] = self._zeros[places]
+        self._removed = count
 
     def restore(self) -> None:
         """The dense weight again."""
         self._stored[...] = self._dense
+        self._removed = 0
 
 
 def feedable(model: LoadedModel, layer: PrunableLayer) -> str:

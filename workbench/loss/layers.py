@@ -31,6 +31,8 @@ class PrunableLayer:
     product: Product
     skipped: str
     """Why it is left out; empty where it counts."""
+    hindrance: str
+    """Why it can't be pruned at all; empty where it can."""
     note: str
 
     @property
@@ -84,7 +86,7 @@ def prunable_layers(
                     remedy="leave it out of --layers" + _other_pattern(product, pattern),
                 )
             skipped = hindrance or ("" if chosen else "not among the chosen layers")
-        layers.append(PrunableLayer(product, skipped, _note(product, used.get(product.weight_name, ()))))
+        layers.append(PrunableLayer(product, skipped, hindrance, _note(product, used.get(product.weight_name, ()))))
     _check_names(only, layers, model)
     return tuple(layers)
 

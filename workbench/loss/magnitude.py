@@ -49,3 +49,20 @@ def removed_magnitude(
     upto = np.concatenate(([0.0], np.cumsum(scores, dtype=np.float64))) * pattern.rows
     removed: NDArray[np.float64] = upto[removed_groups(levels, scores.size, pattern)]
     return removed
+
+
+STEP = 0.01
+"""Distance of the levels between which the sources take the mean."""
+
+
+def sensitivity_at(weight: NDArray[np.float32], levels: Sequence[float], pattern: Pattern) -> dict[float, float]:
+    """The sources' sensitivity at each of `levels`: that of the profile of levels 0, 0.01, … 0.99.
+
+    A level between those (0.975) counts from 0.01 below itself.
+    """
+    steps = [round(n * STEP, 2) for n in range(100)]
+    between = [level for level in levels if round(level, 9) not in steps]
+    values = dict(zip(steps, magnitude_sensitivity(weight, steps, pattern), strict=True))
+    for level in between:
+        values[level] = magnitude_sensitivity(weight, [max(level - STEP, 0.0), level], pattern)[-1]
+    return {level: float(values[level if level in between else round(level, 9)]) for level in levels}

@@ -38,8 +38,10 @@ class LoadedModel:
         return sum(_external_length(t, self.folder) for t in all_tensors(self.proto.graph) if _is_external(t))
 
 
-def load_model(path: str | Path) -> LoadedModel:
+def load_model(path: str | Path, *, weights_needed: bool = True) -> LoadedModel:
     """Read an ONNX model and check what can be checked without running it.
+
+    Without `weights_needed`, external data may be missing: for what looks at the architecture only.
 
     Raises `ModelError` for a missing file, a file that is no ONNX model, damaged or missing external data,
     external data outside the model's folder, and operators that no installed opset knows.
@@ -55,7 +57,8 @@ def load_model(path: str | Path) -> LoadedModel:
         reason = f"can't be read ({error.strerror})"
         raise ModelError(reason, where=path, remedy="check its permissions") from error
     proto = _parse(data, path)
-    _check_external_data(proto, path)
+    if weights_needed:
+        _check_external_data(proto, path)
     _check_operators(proto, path)
     info = ModelInfo(
         name=path.name,
