@@ -40,7 +40,7 @@ scenario, when `table.shape[1] == 1` it is common to all cells of the family: ta
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -240,6 +240,9 @@ class Call(Protocol):
 
     def range(self, index: int) -> Value:
         """The argument's value as a whole array, its expression evaluated in the formula's own mode."""
+
+    def parts(self, index: int) -> Iterator[Value]:
+        """The whole values of all areas of an argument (a union, a 3-D reference)."""
 
     def scalar(self, index: int) -> Scalar:
         """The argument as one Python value; raises Unvectorisable when it varies over lanes."""

@@ -1,31 +1,437 @@
-"""Excel's mathematical and trigonometric functions."""
+"""Excel's mathematical functions: sums and products, powers and logarithms, trigonometry, divisors, factorials.
+
+Rounding is in `rounding.py`, matrices in `matrices.py`, SUBTOTAL and AGGREGATE in `subtotals.py`.
+"""
 
 from __future__ import annotations
 
+import math
+import random
 from typing import Any
 
 import numpy as np
 
-from workbench.recalc.registry import NUMBER, aggregate, vector
-from workbench.recalc.values import Bools, CellErrorValue, Floats, codes_where
+from workbench.recalc.functions import _samples
+from workbench.recalc.functions._decimal import near_integer
+from workbench.recalc.registry import ARRAY, NUMBER, aggregate, opt, scalar, vector
+from workbench.recalc.values import (
+    ERROR,
+    Bools,
+    CellErrorValue,
+    Floats,
+    Scalar,
+    Value,
+    codes_where,
+    numbers,
+    with_errors,
+)
+from workbench.recalc.values import NUMBER as NUMBER_KIND
+
+_NUM = CellErrorValue.NUM
+_DIV0 = CellErrorValue.DIV0
+_LARGEST_ANGLE = 2.0**27
+"""Excel's trigonometric functions give #NUM! from here on."""
 
 
 @aggregate("SUM")
 def sum_(x: Floats, where: Bools | None) -> Floats:
     """Numbers not counted are 0."""
-    return np.asarray(x.sum(axis=-1))
+    return _samples.total(x, where)
 
 
-@vector("ROUND", NUMBER, NUMBER)
-def round_(x: Floats, digits: Floats) -> Floats:
-    """Half away from zero, on the 15-digit decimal value as Excel shows it."""
-    scale = 10.0 ** np.trunc(digits)
-    scaled = np.abs(x) * scale
-    return np.asarray(np.copysign(np.floor(scaled * (1 + 2e-15) + 0.5) / scale, x))
+@aggregate("PRODUCT")
+def product(x: Floats, where: Bools | None) -> Floats:
+    """0 when there is no number."""
+    return _samples.product(x, where)
+
+
+@aggregate("SUMSQ")
+def sumsq(x: Floats, where: Bools | None) -> Floats:
+    """Numbers not counted are 0."""
+    return np.asarray((x * x).sum(axis=-1))
+
+
+@vector("SUMPRODUCT", ARRAY, ARRAY, repeat=1)
+def sumproduct(*arrays: Value) -> tuple[Floats, Any]:
+    """Elements that are no numbers count as 0; #VALUE! when the arrays differ in size; errors win."""
+    if len({array.shape[2:] for array in arrays}) > 1:
+        return np.zeros((1, 1, 1, 1)), codes_where((True, CellErrorValue.VALUE))
+    terms: Floats | None = None
+    codes: Any = None
+    for array in arrays:
+        if array.uniform == NUMBER_KIND:
+            factor = array.num
+        else:
+            kinds = array.kinds
+            factor = np.where(kinds == NUMBER_KIND, array.num, 0.0)
+            if (kinds == ERROR).any():
+                _, _, failed = _samples.counted(array)
+                codes = failed if codes is None else np.where(codes != 0, codes, failed)
+        terms = factor if terms is None else terms * factor
+    assert terms is not None
+    return terms.sum(axis=(2, 3), keepdims=True), codes
+
+
+# --- signs, powers, logarithms
+
+
+@vector("ABS", NUMBER)
+def abs_(x: Floats) -> Floats:
+    """Absolute value."""
+    return np.abs(x)
+
+
+@vector("SIGN", NUMBER)
+def sign(x: Floats) -> Floats:
+    """−1, 0 or 1."""
+    return np.sign(x)
+
+
+@vector("SQRT", NUMBER)
+def sqrt(x: Floats) -> Floats:
+    """#NUM! below 0."""
+    return np.sqrt(x)
+
+
+@vector("SQRTPI", NUMBER)
+def sqrtpi(x: Floats) -> Floats:
+    """√(x·π)."""
+    return np.sqrt(x * np.pi)
+
+
+@vector("EXP", NUMBER)
+def exp(x: Floats) -> Floats:
+    """e to the power of x."""
+    return np.exp(x)
+
+
+@vector("LN", NUMBER)
+def ln(x: Floats) -> Floats:
+    """#NUM! for 0 and below."""
+    return np.log(x)
+
+
+@vector("LOG10", NUMBER)
+def log10(x: Floats) -> Floats:
+    """#NUM! for 0 and below."""
+    return np.log10(x)
+
+
+@vector("LOG", NUMBER, opt(NUMBER, np.full((1, 1, 1, 1), 10.0)))
+def log(x: Floats, base: Floats) -> tuple[Floats, Any]:
+    """#DIV/0! for base 1."""
+    codes = codes_where(((x <= 0) | (base <= 0), _NUM), (base == 1, _DIV0))
+    plain = np.log(x) / np.log(base)
+    return np.where(base == 10, np.log10(x), np.where(base == 2, np.log2(x), plain)), codes
+
+
+@vector("POWER", NUMBER, NUMBER)
+def power(x: Floats, exponent: Floats) -> tuple[Floats, Any]:
+    """As the operator ^."""
+    codes = codes_where(((x == 0) & (exponent == 0), _NUM), ((x == 0) & (exponent < 0), _DIV0))
+    result = np.power(x, exponent)
+    root = 1 / exponent
+    odd = (x < 0) & np.isnan(result) & (np.abs(root - np.rint(root)) < 1e-9) & (np.rint(root) % 2 == 1)
+    return np.where(odd, -np.power(np.abs(x), exponent), result), codes
+
+
+@vector("QUOTIENT", NUMBER, NUMBER)
+def quotient(x: Floats, divisor: Floats) -> tuple[Floats, Any]:
+    """The whole part of the ratio."""
+    return np.trunc(x / np.where(divisor == 0, 1.0, divisor)), codes_where((divisor == 0, _DIV0))
 
 
 @vector("MOD", NUMBER, NUMBER)
 def mod(x: Floats, divisor: Floats) -> tuple[Floats, Any]:
-    """The sign is the divisor's."""
-    codes = codes_where((divisor == 0, CellErrorValue.DIV0))
-    return x - divisor * np.floor(x / np.where(divisor == 0, 1.0, divisor)), codes
+    """The sign is the divisor's; #NUM! when the ratio has no digits left behind the point."""
+    safe = np.where(divisor == 0, 1.0, divisor)
+    codes = codes_where((divisor == 0, _DIV0), (np.abs(x / safe) >= 2.0**50, _NUM))
+    rest = np.fmod(x, safe)
+    rest = np.where((rest != 0) & ((rest < 0) != (safe < 0)), rest + safe, rest)
+    whole = x / safe
+    rest = np.where(near_integer(whole), 0.0, rest)
+    return rest, codes
+
+
+# --- trigonometry
+
+
+@vector("PI")
+def pi() -> Floats:
+    """π."""
+    return np.full((1, 1, 1, 1), np.pi)
+
+
+@vector("SIN", NUMBER)
+def sin(x: Floats) -> tuple[Floats, Any]:
+    """Of an angle in radians."""
+    return np.sin(x), _angle(x)
+
+
+@vector("COS", NUMBER)
+def cos(x: Floats) -> tuple[Floats, Any]:
+    """Of an angle in radians."""
+    return np.cos(x), _angle(x)
+
+
+@vector("TAN", NUMBER)
+def tan(x: Floats) -> tuple[Floats, Any]:
+    """Of an angle in radians."""
+    return np.tan(x), _angle(x)
+
+
+@vector("COT", NUMBER)
+def cot(x: Floats) -> tuple[Floats, Any]:
+    """Cotangent."""
+    return 1 / np.tan(x), codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
+
+
+@vector("SEC", NUMBER)
+def sec(x: Floats) -> tuple[Floats, Any]:
+    """Secant."""
+    return 1 / np.cos(x), _angle(x)
+
+
+@vector("CSC", NUMBER)
+def csc(x: Floats) -> tuple[Floats, Any]:
+    """Cosecant."""
+    return 1 / np.sin(x), codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
+
+
+def _angle(x: Floats) -> Any:
+    return codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM))
+
+
+@vector("ASIN", NUMBER)
+def asin(x: Floats) -> Floats:
+    """In radians; #NUM! outside −1 to 1."""
+    return np.arcsin(x)
+
+
+@vector("ACOS", NUMBER)
+def acos(x: Floats) -> Floats:
+    """In radians; #NUM! outside −1 to 1."""
+    return np.arccos(x)
+
+
+@vector("ATAN", NUMBER)
+def atan(x: Floats) -> Floats:
+    """In radians."""
+    return np.arctan(x)
+
+
+@vector("ATAN2", NUMBER, NUMBER)
+def atan2(x: Floats, y: Floats) -> tuple[Floats, Any]:
+    """Excel takes x first."""
+    return np.arctan2(y, x), codes_where(((x == 0) & (y == 0), _DIV0))
+
+
+@vector("ACOT", NUMBER)
+def acot(x: Floats) -> Floats:
+    """Between 0 and π."""
+    return np.arctan2(1.0, x)
+
+
+@vector("SINH", NUMBER)
+def sinh(x: Floats) -> Floats:
+    """Hyperbolic sine."""
+    return np.sinh(x)
+
+
+@vector("COSH", NUMBER)
+def cosh(x: Floats) -> Floats:
+    """Hyperbolic cosine."""
+    return np.cosh(x)
+
+
+@vector("TANH", NUMBER)
+def tanh(x: Floats) -> Floats:
+    """Hyperbolic tangent."""
+    return np.tanh(x)
+
+
+@vector("COTH", NUMBER)
+def coth(x: Floats) -> tuple[Floats, Any]:
+    """Hyperbolic cotangent."""
+    return 1 / np.tanh(x), codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
+
+
+@vector("SECH", NUMBER)
+def sech(x: Floats) -> tuple[Floats, Any]:
+    """Hyperbolic secant."""
+    return 1 / np.cosh(x), _angle(x)
+
+
+@vector("CSCH", NUMBER)
+def csch(x: Floats) -> tuple[Floats, Any]:
+    """Hyperbolic cosecant."""
+    return 1 / np.sinh(x), codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
+
+
+@vector("ASINH", NUMBER)
+def asinh(x: Floats) -> Floats:
+    """Inverse hyperbolic sine."""
+    return np.arcsinh(x)
+
+
+@vector("ACOSH", NUMBER)
+def acosh(x: Floats) -> Floats:
+    """#NUM! below 1."""
+    return np.arccosh(x)
+
+
+@vector("ATANH", NUMBER)
+def atanh(x: Floats) -> Floats:
+    """#NUM! outside −1 to 1."""
+    return np.arctanh(x)
+
+
+@vector("ACOTH", NUMBER)
+def acoth(x: Floats) -> tuple[Floats, Any]:
+    """#NUM! from −1 to 1."""
+    return np.arctanh(1 / np.where(x == 0, 1.0, x)), codes_where((np.abs(x) <= 1, _NUM))
+
+
+@vector("DEGREES", NUMBER)
+def degrees(x: Floats) -> Floats:
+    """Of radians."""
+    return x / np.pi * 180
+
+
+@vector("RADIANS", NUMBER)
+def radians(x: Floats) -> Floats:
+    """Of degrees."""
+    return x / 180 * np.pi
+
+
+# --- divisors, factorials, combinations
+
+
+@aggregate("GCD")
+def gcd(x: Floats, where: Bools | None) -> tuple[Floats, Any]:
+    """Of the whole parts; #NUM! below 0 and from 2^53 on."""
+    return _divisors(x, where, math.gcd, 0)
+
+
+@aggregate("LCM")
+def lcm(x: Floats, where: Bools | None) -> tuple[Floats, Any]:
+    """Of the whole parts; #NUM! below 0, and when the result reaches 2^53."""
+    return _divisors(x, where, math.lcm, 1)
+
+
+def _divisors(x: Floats, where: Bools | None, joined: Any, nothing: int) -> tuple[Floats, Any]:
+    out, codes = np.zeros(x.shape[:2]), np.zeros(x.shape[:2])
+    for lane in np.ndindex(*x.shape[:2]):
+        items = x[lane] if where is None else x[lane][where[lane]]
+        if items.size == 0:
+            continue
+        if (items < 0).any() or (items >= 2.0**53).any():
+            codes[lane] = _NUM.code
+            continue
+        found = joined(*(int(item) for item in items))
+        if found >= 2**53:
+            codes[lane] = _NUM.code
+        else:
+            out[lane] = found
+    return out, codes
+
+
+@scalar("FACT", NUMBER)
+def fact(x: float) -> Scalar:
+    """Of the whole part; #NUM! below 0 and above 170."""
+    return float(math.factorial(int(x))) if 0 <= x < 171 else _NUM
+
+
+@scalar("FACTDOUBLE", NUMBER)
+def factdouble(x: float) -> Scalar:
+    """n·(n − 2)·(n − 4)…; 1 for −1 and 0; #NUM! below and above 300."""
+    n = math.trunc(x)
+    if n < -1 or n > 300:
+        return _NUM
+    return float(math.prod(range(n, 0, -2)))
+
+
+@scalar("COMBIN", NUMBER, NUMBER)
+def combin(n: float, k: float) -> Scalar:
+    """Ways to choose k of n."""
+    n, k = math.trunc(n), math.trunc(k)
+    return _NUM if n < 0 or k < 0 or n < k else chosen(n, k)
+
+
+@scalar("COMBINA", NUMBER, NUMBER)
+def combina(n: float, k: float) -> Scalar:
+    """Ways to choose k of n with repetition."""
+    n, k = math.trunc(n), math.trunc(k)
+    if n < 0 or k < 0 or (n == 0 and k > 0):
+        return _NUM
+    return chosen(n + k - 1, k) if n or k else 1.0
+
+
+def chosen(n: int, k: int) -> float:
+    """C(n, k); Overflow where it is no float."""
+    k = min(k, n - k)
+    if k > 100_000:
+        raise OverflowError
+    return float(math.comb(n, k))
+
+
+@aggregate("MULTINOMIAL")
+def multinomial(x: Floats, where: Bools | None) -> tuple[Floats, Any]:
+    """(a + b + …)! / (a!·b!·…) of the whole parts; #NUM! below 0."""
+    out, codes = np.zeros(x.shape[:2]), np.zeros(x.shape[:2])
+    for lane in np.ndindex(*x.shape[:2]):
+        items = x[lane] if where is None else x[lane][where[lane]]
+        if (items < 0).any():
+            codes[lane] = _NUM.code
+            continue
+        sum_so_far, ways = 0, 1.0
+        try:
+            for item in items:
+                sum_so_far += int(item)
+                ways *= chosen(sum_so_far, int(item))
+        except OverflowError:
+            ways = math.inf
+        out[lane] = ways
+    return out, codes
+
+
+@vector("SERIESSUM", NUMBER, NUMBER, NUMBER, ARRAY)
+def seriessum(x: Floats, start: Floats, step: Floats, coefficients: Value) -> Value:
+    """Σ aᵢ·x^(n + i·m), coefficients in reading order; a coefficient that is no number is #VALUE!."""
+    from workbench.recalc.values import BLANK
+
+    if coefficients.uniform != NUMBER_KIND:
+        kinds = coefficients.kinds
+        failed = np.where(
+            kinds == ERROR, coefficients.num, np.where((kinds != NUMBER_KIND) & (kinds != BLANK), 3.0, 0.0)
+        )
+        flat = failed.reshape(*failed.shape[:2], -1)
+        at = (flat != 0).argmax(axis=-1)[..., None]
+        codes = np.take_along_axis(flat, at, axis=-1)[..., None]
+    else:
+        codes = np.zeros((1, 1, 1, 1))
+    out: Any = 0.0
+    items = coefficients.num.reshape(*coefficients.shape[:2], -1)
+    for i in range(items.shape[2]):
+        exponent = start + i * step
+        codes = np.where((x == 0) & (exponent <= 0) & (codes == 0), _NUM.code, codes)
+        out = out + items[:, :, i][..., None, None] * np.power(x, exponent)
+    out = np.broadcast_to(out, np.broadcast_shapes(np.shape(out), codes.shape))
+    codes = np.where(~np.isfinite(out) & (codes == 0), _NUM.code, codes)
+    return with_errors(numbers(out), codes)
+
+
+# --- random numbers
+
+
+@scalar("RAND", volatile=True)
+def rand() -> float:
+    """From 0 up to, but not including, 1."""
+    return random.random()
+
+
+@scalar("RANDBETWEEN", NUMBER, NUMBER, volatile=True)
+def randbetween(low: float, high: float) -> Scalar:
+    """A whole number, both ends included."""
+    first, last = math.ceil(low), math.floor(high)
+    return _NUM if first > last else float(random.randint(first, last))
