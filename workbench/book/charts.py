@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.book.formulas import Scope
-from workbench.book.layout import PlacedSection, PlacedSheet
+from workbench.book.layout import PlacedSection
+from workbench.book.page import Page
 from workbench.book.styles import Styles
 from workbench.book.template import Chart, Series
 
@@ -19,45 +19,39 @@ _KINDS: dict[str, dict[str, str]] = {
 }
 
 
-def add_chart(
-    workbook: Any,
-    worksheet: Any,
-    styles: Styles,
-    scope: Scope,
-    sheet: PlacedSheet,
-    placed: PlacedSection,
-    pixels: tuple[int, int],
-) -> None:
+def add_chart(page: Page, placed: PlacedSection, pixels: tuple[int, int]) -> None:
     """Insert the section's chart at its place, `pixels` wide and high."""
     spec = placed.section.chart
     assert spec is not None
-    chart = workbook.add_chart(dict(_KINDS[spec.kind]))
+    chart = page.workbook.add_chart(dict(_KINDS[spec.kind]))
     markers = None
     for series in spec.series:
-        options = _series(series, spec, styles, scope, sheet)
+        options = _series(series, spec, page)
         if series.line and "column" in spec.kind:
             if markers is None:
-                markers = workbook.add_chart({"type": "line"})
-            markers.add_series(options | _marker(styles.color(series.color), "diamond") | {"line": {"none": True}})
+                markers = page.workbook.add_chart({"type": "line"})
+            marker = _marker(page.styles.color(series.color), "diamond")
+            markers.add_series(options | marker | {"line": {"none": True}})
         else:
             chart.add_series(options)
     if markers is not None:
         chart.combine(markers)
-    _finish(chart, spec, styles)
+    _finish(chart, spec, page.styles)
     chart.set_size({"width": pixels[0], "height": pixels[1]})
     place = {"object_position": 2, "x_offset": 2, "y_offset": 2, "description": spec.title}
-    worksheet.insert_chart(placed.row, placed.left, chart, place)
+    page.worksheet.insert_chart(placed.row, placed.left, chart, place)
 
 
 def _marker(color: str, kind: str) -> dict[str, Any]:
     return {"marker": {"type": kind, "size": 7, "fill": {"color": color}, "border": {"color": "#FFFFFF"}}}
 
 
-def _series(series: Series, spec: Chart, styles: Styles, scope: Scope, sheet: PlacedSheet) -> dict[str, Any]:
+def _series(series: Series, spec: Chart, page: Page) -> dict[str, Any]:
+    styles = page.styles
     color = styles.color(series.color)
 
     def area(text: str) -> str:
-        return "=" + scope.expand(text, sheet, absolute_sheet=True)
+        return "=" + page.scope.expand(text, page.sheet, absolute_sheet=True)
 
     options: dict[str, Any] = {
         "name": area(series.name) if series.name.startswith("{") else series.name,

@@ -124,11 +124,11 @@ def shape_text(tensor: Tensor) -> str:
 
 def ratio_records(table: RatioTable) -> list[Record]:
     """The rows of Part 1."""
-    return [
-        {"shape": row.label, "others": row.others, "source": row.source}
-        | {f"ratio {level:g}": row.ratios.get(level) for level in table.levels}
-        for row in table.rows
-    ]
+    records: list[Record] = []
+    for row in table.rows:
+        ratios: dict[str, Value] = {f"ratio {level:g}": row.ratios.get(level) for level in table.levels}
+        records.append({"shape": row.label, "others": row.others, "source": row.source} | ratios)
+    return records
 
 
 def type_records(profile: PerformanceProfile) -> list[Record]:
@@ -239,8 +239,6 @@ def _number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value
 
 
-def targets_by_name(
-    profile: PerformanceProfile, targets: Mapping[str, float | None]
-) -> tuple[float | None, ...]:
+def targets_by_name(profile: PerformanceProfile, targets: Mapping[str, float | None]) -> tuple[float | None, ...]:
     """Targets for the profile's operators from an older book's, by operator name; the default elsewhere."""
     return tuple(targets[op.name] if op.name in targets else _default_target(op) for op in profile.operators)

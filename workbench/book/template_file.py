@@ -143,8 +143,7 @@ def _converted(hint: Any, value: Any, where: str) -> Any:
         if not isinstance(value, list):
             raise TemplateError(f"expected a list, found {value!r}", where=where, remedy="write [ … ]")
         return tuple(
-            _converted(arguments[0], item, f"{where} {_id_of(item, number)}")
-            for number, item in enumerate(value, 1)
+            _converted(arguments[0], item, f"{where} {_id_of(item, number)}") for number, item in enumerate(value, 1)
         )
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         nested = [a for a in arguments if dataclasses.is_dataclass(a)]
@@ -169,9 +168,7 @@ def _id_of(item: Any, number: int) -> str:
 
 
 def _unknown(where: str, key: str, known: set[str]) -> TemplateError:
-    return TemplateError(
-        f"unknown key {key!r}", where=where, remedy=f"known keys: {', '.join(sorted(known))}"
-    )
+    return TemplateError(f"unknown key {key!r}", where=where, remedy=f"known keys: {', '.join(sorted(known))}")
 
 
 def _check(template: Template) -> None:
@@ -188,9 +185,7 @@ def _check(template: Template) -> None:
             _check_section(template, sheet, section, marks, f"{where}, section {section.id!r}")
 
 
-def _check_section(
-    template: Template, sheet: Sheet, section: Section, marks: tuple[str, ...], where: str
-) -> None:
+def _check_section(template: Template, sheet: Sheet, section: Section, marks: tuple[str, ...], where: str) -> None:
     _known(section.kind, SECTION_KINDS, f"{where}: kind")
     if section.zone:
         _known(section.zone, tuple(zone.id for zone in sheet.zones), f"{where}: zone")
@@ -202,7 +197,8 @@ def _check_section(
         _known(section.chart.kind, CHART_KINDS, f"{where}: chart.kind")
         for series in section.chart.series:
             _known_color(template, series.color, f"{where}: chart.series {series.name!r}: color")
-    for entry in (*section.columns, *section.cells):
+    entries: tuple[Column | Cell, ...] = (*section.columns, *section.cells)
+    for entry in entries:
         _check_entry(template, entry, f"{where}, {type(entry).__name__.lower()} {entry.id!r}")
 
 
