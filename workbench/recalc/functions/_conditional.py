@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.recalc.functions._criteria import Criterion, criterion, key_ids
+from workbench.recalc.functions._criteria import SIDES, Criterion, criterion, key_ids
+from workbench.recalc.operators import aligned
 from workbench.recalc.values import ERROR, NUMBER, CellErrorValue, Failure, Floats, Value
 
 
@@ -42,14 +43,13 @@ def conditions(pairs: Sequence[Value]) -> Conditions:
     ranges, wanted = tuple(pairs[0::2]), pairs[1::2]
     if any(one.shape[2:] != ranges[0].shape[2:] for one in ranges):
         raise Failure(CellErrorValue.VALUE)
-    shape = np.broadcast_shapes(*(value.shape for value in wanted))
+    wanted, shape = aligned(list(wanted))
     combined = np.zeros(shape, dtype=np.intp)
     listed: list[list[Criterion]] = []
     for value in wanted:
-        known: dict[Criterion, int] = {}
-        codes = np.array([known.setdefault(criterion(item), len(known)) for item in value.objects().reshape(-1)])
-        combined = combined * max(len(known), 1) + codes.reshape(value.shape)
-        listed.append(list(known))
+        listed_here, codes = _distinct(value)
+        combined = combined * max(len(listed_here), 1) + codes
+        listed.append(listed_here)
     distinct, which = np.unique(combined, return_inverse=True)
     combinations = []
     for code in distinct.tolist():
@@ -61,35 +61,58 @@ def conditions(pairs: Sequence[Value]) -> Conditions:
     return Conditions(ranges, combinations, which.reshape(shape))
 
 
-def _grouped(asked: Conditions) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]] | None:
-    """(order of the elements by group, start of each group, group of each combination or -1), or None."""
-    if not asked.fixed or not all(one.is_key for parts in asked.combinations for one in parts):
-        return None
-    first = asked.ranges[0]
+def _distinct(value: Value) -> tuple[list[Criterion], NDArray[np.intp]]:
+    """The different criteria of an argument and which of them each element is."""
+    if value.uniform == NUMBER:
+        numbers, codes = np.unique(value.num, return_inverse=True)
+        return [Criterion("=", number) for number in numbers.tolist()], codes.reshape(value.shape)
+    known: dict[Criterion, int] = {}
+    places = [known.setdefault(criterion(item), len(known)) for item in value.objects().reshape(-1).tolist()]
+    return list(known), np.array(places, dtype=np.intp).reshape(value.shape)
 
-    def build() -> tuple[Any, Any, dict[int, int], list[dict[Any, int]]]:
-        joint = np.zeros(first.num.size, dtype=np.int64)
+
+@dataclass(frozen=True)
+class Groups:
+    """The elements of some ranges, brought together by equal keys."""
+
+    order: NDArray[np.intp]
+    """Flat positions of the elements, group after group, in their own order within each."""
+    starts: NDArray[np.intp]
+    numbered: dict[int, int]
+    tables: list[dict[tuple[int, float | str], int]]
+
+    def find(self, wanted: Sequence[Criterion]) -> int:
+        """The group in which each range equals its key; -1 when there is none."""
+        joint = 0
+        for one, keys in zip(wanted, self.tables, strict=True):
+            found = keys.get(one.key())
+            if found is None:
+                return -1
+            joint = joint * (len(keys) + 1) + found
+        return self.numbered.get(joint, -1)
+
+    def members(self, group: int) -> NDArray[np.intp]:
+        """Flat positions of the elements of one group, ascending."""
+        if group < 0:
+            return self.order[:0]
+        end = self.starts[group + 1] if group + 1 < self.starts.size else self.order.size
+        return self.order[self.starts[group] : end]
+
+
+def _groups(ranges: Sequence[Value]) -> Groups:
+    def build() -> Groups:
+        joint = np.zeros(ranges[0].num.size, dtype=np.int64)
         tables = []
-        for one in asked.ranges:
+        for one in ranges:
             keys, ids = key_ids(one)
             joint = joint * (len(keys) + 1) + ids
             tables.append(keys)
         order = np.argsort(joint, kind="stable")
         distinct, starts = np.unique(joint[order], return_index=True)
-        return order, starts, {code: i for i, code in enumerate(distinct.tolist())}, tables
+        return Groups(order, starts, {code: i for i, code in enumerate(distinct.tolist())}, tables)
 
-    order, starts, groups, tables = first.memo(("groups", *(_Same(one) for one in asked.ranges)), build)
-    of = np.empty(len(asked.combinations), dtype=np.intp)
-    for at, parts in enumerate(asked.combinations):
-        joint = 0
-        for one, keys in zip(parts, tables, strict=True):
-            found = keys.get(one.key())
-            if found is None:
-                joint = -1
-                break
-            joint = joint * (len(keys) + 1) + found
-        of[at] = groups.get(joint, -1)
-    return order, starts, of
+    found: Groups = ranges[0].memo(("groups", *(_Same(one) for one in ranges)), build)
+    return found
 
 
 class _Same:
@@ -109,18 +132,30 @@ class _Same:
 
 def reduced(asked: Conditions, measures: Sequence[tuple[Floats, np.ufunc, float]]) -> list[Floats]:
     """For each (array (S, F, R, C), ufunc, value of nothing): the ufunc over the elements that meet the criteria."""
-    groups = _grouped(asked)
-    if groups is not None:
-        return [_by_group(asked, groups, *measure) for measure in measures]
-    if asked.fixed:
-        return _by_mask(asked, measures)
-    return _by_lane(asked, measures)
+    if not asked.fixed:
+        return _by_lane(asked, measures)
+    if all(one.is_key for parts in asked.combinations for one in parts) and _worth_grouping(asked):
+        groups = _groups(asked.ranges)
+        of = np.array([groups.find(parts) for parts in asked.combinations], dtype=np.intp)
+        return [_by_group(asked, groups, of, *measure) for measure in measures]
+    return _by_mask(asked, measures)
 
 
-def _by_group(asked: Conditions, groups: Any, array: Floats, ufunc: np.ufunc, nothing: float) -> Floats:
-    order, starts, of = groups
+def _worth_grouping(asked: Conditions) -> bool:
+    """Not for the first single question about a range: groups cost more than one comparison."""
+    if len(asked.combinations) > 1:
+        return True
+    seen = asked.ranges[0].memo(("asked", *(_Same(one) for one in asked.ranges)), lambda: [0])
+    seen[0] += 1
+    return bool(seen[0] > 1)
+
+
+def _by_group(
+    asked: Conditions, groups: Groups, of: NDArray[np.intp], array: Floats, ufunc: np.ufunc, nothing: float
+) -> Floats:
     flat = array.reshape(*array.shape[:2], -1)
-    sums = ufunc.reduceat(flat[..., order], starts, axis=-1) if order.size else np.empty((*flat.shape[:2], 0))
+    order = groups.order
+    sums = ufunc.reduceat(flat[..., order], groups.starts, axis=-1) if order.size else np.empty((*flat.shape[:2], 0))
     sums = np.concatenate([sums, np.full((*sums.shape[:2], 1), nothing)], axis=-1)
     return _spread(sums, of[asked.which])
 
@@ -135,14 +170,63 @@ def _spread(sums: Floats, which: NDArray[np.intp]) -> Floats:
 
 
 def _by_mask(asked: Conditions, measures: Sequence[tuple[Floats, np.ufunc, float]]) -> list[Floats]:
+    ranked = _by_rank(asked, measures)
+    if ranked is not None:
+        return ranked
     masks = _Masks(asked.ranges)
     tables = [np.empty((*array.shape[:2], len(asked.combinations))) for array, _, _ in measures]
     flats = [array.reshape(*array.shape[:2], -1) for array, _, _ in measures]
+    many = len(asked.combinations) > 8
     for at, parts in enumerate(asked.combinations):
-        chosen = np.flatnonzero(masks.joint(parts).reshape(-1))
+        keyed = [i for i, one in enumerate(parts) if one.is_key] if many else []
+        if keyed:
+            groups = _groups([asked.ranges[i] for i in keyed])
+            chosen = groups.members(groups.find([parts[i] for i in keyed]))
+            for i, one in enumerate(parts):
+                if i not in keyed and chosen.size:
+                    chosen = chosen[masks.one(i, one)[chosen]]
+        else:
+            chosen = np.flatnonzero(masks.joint(parts))
         for table, flat, (_, ufunc, nothing) in zip(tables, flats, measures, strict=True):
             table[..., at] = ufunc.reduce(flat[..., chosen], axis=-1) if chosen.size else nothing
     return [_spread(table, asked.which) for table in tables]
+
+
+def _by_rank(asked: Conditions, measures: Sequence[tuple[Floats, np.ufunc, float]]) -> list[Floats] | None:
+    """Many comparisons of one range with numbers, for counts and extremes: by its sorted numbers.
+
+    Not for sums: differences of running sums would lose figures.
+    """
+    if len(asked.ranges) != 1 or len(asked.combinations) < 16 or not _counts_only(measures):
+        return None
+    wanted = [parts[0] for parts in asked.combinations]
+    if not all(one.comparison in SIDES and isinstance(one.operand, float) for one in wanted):
+        return None
+    value = asked.ranges[0]
+
+    def build() -> tuple[NDArray[np.intp], Floats]:
+        at = np.flatnonzero((value.kinds == NUMBER).reshape(-1))
+        nums = value.num.reshape(-1)[at]
+        order = np.argsort(nums, kind="stable")
+        return at[order], nums[order]
+
+    order, nums = value.memo("sorted numbers", build)
+    bounds = np.array([one.operand for one in wanted], dtype=np.float64)
+    left = np.array([one.comparison in ("<", ">=") for one in wanted])
+    cut = np.where(left, nums.searchsorted(bounds, "left"), nums.searchsorted(bounds, "right"))
+    below = np.array([one.comparison[0] == "<" for one in wanted])
+    out = []
+    for array, ufunc, nothing in measures:
+        flat = array.reshape(*array.shape[:2], -1)[..., order]
+        empty = np.full((*flat.shape[:2], 1), nothing)
+        up = np.concatenate([empty, ufunc.accumulate(flat, axis=-1)], axis=-1)
+        down = np.concatenate([ufunc.accumulate(flat[..., ::-1], axis=-1)[..., ::-1], empty], axis=-1)
+        out.append(_spread(np.where(below, up[..., cut], down[..., cut]), asked.which))
+    return out
+
+
+def _counts_only(measures: Sequence[tuple[Floats, np.ufunc, float]]) -> bool:
+    return all(ufunc is not np.add or array.strides == (0, 0, 0, 0) for array, ufunc, _ in measures)
 
 
 def _by_lane(asked: Conditions, measures: Sequence[tuple[Floats, np.ufunc, float]]) -> list[Floats]:
@@ -171,26 +255,40 @@ class _Masks:
         self._ranges = ranges
         self._known: dict[tuple[int, Criterion], Any] = {}
 
+    def one(self, at: int, wanted: Criterion) -> Any:
+        """Which elements of range `at` meet a criterion, flat."""
+        if (at, wanted) not in self._known:
+            if len(self._known) > 256:
+                self._known.clear()
+            self._known[at, wanted] = wanted.mask(self._ranges[at]).reshape(-1)
+        return self._known[at, wanted]
+
     def joint(self, parts: tuple[Criterion, ...]) -> Any:
+        """Which elements meet all criteria, flat."""
         out: Any = None
         for at, wanted in enumerate(parts):
-            if (at, wanted) not in self._known:
-                if len(self._known) > 256:
-                    self._known.clear()
-                self._known[at, wanted] = wanted.mask(self._ranges[at])
-            mask = self._known[at, wanted]
+            mask = self.one(at, wanted)
             out = mask if out is None else out & mask
         return out
 
 
-def parts(value: Value) -> tuple[Floats, Floats, Floats]:
-    """(numbers, 1 where a number, error codes) of a range, zeros elsewhere."""
+def parts(value: Value) -> tuple[Floats, Floats, Floats | None]:
+    """(numbers, 1 where a number, position * 16 + code of each error or infinity); None without errors."""
 
-    def build() -> tuple[Floats, Floats, Floats]:
+    def build() -> tuple[Floats, Floats, Floats | None]:
         kinds = value.kinds
         number = kinds == NUMBER
         wrong = kinds == ERROR
-        return np.where(number, value.num, 0.0), number.astype(np.float64), np.where(wrong, value.num, 0.0)
+        marks = None
+        if wrong.any():
+            places = np.arange(value.shape[2] * value.shape[3]).reshape(value.shape[2:])
+            marks = np.where(wrong, places * 16.0 + value.num, np.inf)
+        return np.where(number, value.num, 0.0), number.astype(np.float64), marks
 
-    found: tuple[Floats, Floats, Floats] = value.memo("conditional parts", build)
+    found: tuple[Floats, Floats, Floats | None] = value.memo("conditional parts", build)
     return found
+
+
+def first_errors(marks: Floats) -> Floats:
+    """The code of the first error from the least mark of `parts`; 0 where there is none."""
+    return np.where(np.isfinite(marks), np.where(np.isfinite(marks), marks, 0.0) % 16, 0.0)

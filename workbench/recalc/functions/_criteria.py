@@ -21,10 +21,13 @@ from workbench.recalc.values import (
     TEXT,
     Bools,
     CellErrorValue,
+    Floats,
+    Objects,
     Scalar,
     Value,
 )
 
+SIDES = ("<", ">", "<=", ">=")
 _OPERATOR = re.compile(r"(<>|<=|>=|=|<|>)?(.*)", re.DOTALL)
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -90,11 +93,11 @@ class Criterion:
     def mask(self, value: Value) -> Bools:
         """Which elements of `value` satisfy it; same shape."""
         if self.comparison == "<>":
-            return ~Criterion("=", self.operand).mask(value)
+            return np.asarray(~Criterion("=", self.operand).mask(value))
         kinds = value.kinds
         if self.operand is None:
             empty = kinds == BLANK
-            return empty | self._texts(value, lambda text: text == "") if self.loose else empty
+            return np.asarray(empty | self._texts(value, lambda text: text == "") if self.loose else empty)
         if self.comparison == "=":
             return self._equal(value, kinds)
         compare = _COMPARE[self.comparison]
@@ -104,7 +107,7 @@ class Criterion:
         kind = BOOL if isinstance(self.operand, bool) else NUMBER
         if isinstance(self.operand, CellErrorValue):
             return np.zeros(kinds.shape, dtype=bool)
-        return (kinds == kind) & np.asarray(compare(value.num, float(self.operand)), dtype=bool)
+        return np.asarray((kinds == kind) & np.asarray(compare(value.num, float(self.operand)), dtype=bool))
 
     def _equal(self, value: Value, kinds: Any) -> Bools:
         wanted = self.operand
@@ -116,13 +119,14 @@ class Criterion:
             found = np.asarray((kinds == NUMBER) & (value.num == wanted))
             if value.text is None:
                 return found
-            return found | self._texts(value, lambda text: parse_number(text) == wanted)
+            return np.asarray(found | (_spelled_numbers(value) == wanted))
         assert isinstance(wanted, str)
         if has_wildcard(wanted):
             match = pattern(wanted).fullmatch
             return self._texts(value, lambda text: match(text) is not None)
-        word = wanted.lower()
-        return self._texts(value, lambda text: text.lower() == word)
+        if value.text is None:
+            return np.zeros(value.shape, dtype=bool)
+        return np.asarray(_lowered(value) == wanted.lower(), dtype=bool)
 
     @staticmethod
     def _texts(value: Value, test: Callable[[str], bool]) -> Bools:
@@ -133,6 +137,37 @@ class Criterion:
         for at in np.flatnonzero((value.kinds == TEXT).reshape(-1)):
             flat[at] = test(words[at])
         return out
+
+
+def _words(value: Value) -> Objects:
+    out = np.full(value.shape, None, dtype=object)
+    np.copyto(out, value.texts, where=value.kinds == TEXT)
+    return out
+
+
+def _lowered(value: Value) -> Objects:
+    """The texts in lower case, None elsewhere; remembered with the value."""
+
+    def build() -> Objects:
+        words = _words(value)
+        out = np.empty(words.shape, dtype=object)
+        out.reshape(-1)[:] = [None if word is None else word.lower() for word in words.reshape(-1).tolist()]
+        return out
+
+    found: Objects = value.memo("lowered texts", build)
+    return found
+
+
+def _spelled_numbers(value: Value) -> Floats:
+    """The number that each text spells, NaN elsewhere; remembered with the value."""
+
+    def build() -> Floats:
+        words = _words(value).reshape(-1).tolist()
+        parsed = [None if word is None else parse_number(word) for word in words]
+        return np.array([np.nan if x is None else x for x in parsed], dtype=np.float64).reshape(value.shape)
+
+    found: Floats = value.memo("spelled numbers", build)
+    return found
 
 
 def criterion(value: Scalar) -> Criterion:

@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from workbench.recalc.functions import _samples
 from workbench.recalc.functions._decimal import near_integer
-from workbench.recalc.registry import ARRAY, NUMBER, aggregate, opt, scalar, vector
+from workbench.recalc.functions._toolpak import strict_number, toolpak, toolpak_list
+from workbench.recalc.registry import ANY, ARRAY, NUMBER, RANGE, aggregate, lane, opt, scalar, vector
 from workbench.recalc.values import (
     ERROR,
     Bools,
     CellErrorValue,
     Floats,
+    Objects,
     Scalar,
     Value,
     codes_where,
-    numbers,
-    with_errors,
 )
 from workbench.recalc.values import NUMBER as NUMBER_KIND
 
@@ -93,10 +94,10 @@ def sqrt(x: Floats) -> Floats:
     return np.sqrt(x)
 
 
-@vector("SQRTPI", NUMBER)
-def sqrtpi(x: Floats) -> Floats:
+@toolpak("SQRTPI", NUMBER)
+def sqrtpi(x: float) -> Scalar:
     """√(x·π)."""
-    return np.sqrt(x * np.pi)
+    return math.sqrt(x * math.pi) if x >= 0 else _NUM
 
 
 @vector("EXP", NUMBER)
@@ -135,10 +136,10 @@ def power(x: Floats, exponent: Floats) -> tuple[Floats, Any]:
     return np.where(odd, -np.power(np.abs(x), exponent), result), codes
 
 
-@vector("QUOTIENT", NUMBER, NUMBER)
-def quotient(x: Floats, divisor: Floats) -> tuple[Floats, Any]:
+@toolpak("QUOTIENT", NUMBER, NUMBER)
+def quotient(x: float, divisor: float) -> Scalar:
     """The whole part of the ratio."""
-    return np.trunc(x / np.where(divisor == 0, 1.0, divisor)), codes_where((divisor == 0, _DIV0))
+    return float(math.trunc(x / divisor))
 
 
 @vector("MOD", NUMBER, NUMBER)
@@ -253,19 +254,19 @@ def tanh(x: Floats) -> Floats:
 @vector("COTH", NUMBER)
 def coth(x: Floats) -> tuple[Floats, Any]:
     """Hyperbolic cotangent."""
-    return 1 / np.tanh(x), codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
+    return 1 / np.tanh(x), codes_where((x == 0, _DIV0))
 
 
 @vector("SECH", NUMBER)
-def sech(x: Floats) -> tuple[Floats, Any]:
+def sech(x: Floats) -> Floats:
     """Hyperbolic secant."""
-    return 1 / np.cosh(x), _angle(x)
+    return np.asarray(1 / np.cosh(x))
 
 
 @vector("CSCH", NUMBER)
 def csch(x: Floats) -> tuple[Floats, Any]:
     """Hyperbolic cosecant."""
-    return 1 / np.sinh(x), codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
+    return 1 / np.sinh(x), codes_where((x == 0, _DIV0))
 
 
 @vector("ASINH", NUMBER)
@@ -307,33 +308,23 @@ def radians(x: Floats) -> Floats:
 # --- divisors, factorials, combinations
 
 
-@aggregate("GCD")
-def gcd(x: Floats, where: Bools | None) -> tuple[Floats, Any]:
+@toolpak_list("GCD")
+def gcd(items: list[float]) -> Scalar:
     """Of the whole parts; #NUM! below 0 and from 2^53 on."""
-    return _divisors(x, where, math.gcd, 0)
+    return _divisor(items, math.gcd)
 
 
-@aggregate("LCM")
-def lcm(x: Floats, where: Bools | None) -> tuple[Floats, Any]:
+@toolpak_list("LCM")
+def lcm(items: list[float]) -> Scalar:
     """Of the whole parts; #NUM! below 0, and when the result reaches 2^53."""
-    return _divisors(x, where, math.lcm, 1)
+    return _divisor(items, math.lcm)
 
 
-def _divisors(x: Floats, where: Bools | None, joined: Any, nothing: int) -> tuple[Floats, Any]:
-    out, codes = np.zeros(x.shape[:2]), np.zeros(x.shape[:2])
-    for lane in np.ndindex(*x.shape[:2]):
-        items = x[lane] if where is None else x[lane][where[lane]]
-        if items.size == 0:
-            continue
-        if (items < 0).any() or (items >= 2.0**53).any():
-            codes[lane] = _NUM.code
-            continue
-        found = joined(*(int(item) for item in items))
-        if found >= 2**53:
-            codes[lane] = _NUM.code
-        else:
-            out[lane] = found
-    return out, codes
+def _divisor(items: list[float], joined: Callable[..., int]) -> Scalar:
+    if any(not 0 <= item < 2.0**53 for item in items):
+        return _NUM
+    found = joined(*(int(item) for item in items))
+    return float(found) if found < 2**53 else _NUM
 
 
 @scalar("FACT", NUMBER)
@@ -342,7 +333,7 @@ def fact(x: float) -> Scalar:
     return float(math.factorial(int(x))) if 0 <= x < 171 else _NUM
 
 
-@scalar("FACTDOUBLE", NUMBER)
+@toolpak("FACTDOUBLE", NUMBER)
 def factdouble(x: float) -> Scalar:
     """n·(n − 2)·(n − 4)…; 1 for −1 and 0; #NUM! below and above 300."""
     n = math.trunc(x)
@@ -375,50 +366,33 @@ def chosen(n: int, k: int) -> float:
     return float(math.comb(n, k))
 
 
-@aggregate("MULTINOMIAL")
-def multinomial(x: Floats, where: Bools | None) -> tuple[Floats, Any]:
+@toolpak_list("MULTINOMIAL")
+def multinomial(items: list[float]) -> Scalar:
     """(a + b + …)! / (a!·b!·…) of the whole parts; #NUM! below 0."""
-    out, codes = np.zeros(x.shape[:2]), np.zeros(x.shape[:2])
-    for lane in np.ndindex(*x.shape[:2]):
-        items = x[lane] if where is None else x[lane][where[lane]]
-        if (items < 0).any():
-            codes[lane] = _NUM.code
-            continue
-        sum_so_far, ways = 0, 1.0
-        try:
-            for item in items:
-                sum_so_far += int(item)
-                ways *= chosen(sum_so_far, int(item))
-        except OverflowError:
-            ways = math.inf
-        out[lane] = ways
-    return out, codes
+    if any(item < 0 for item in items):
+        return _NUM
+    sum_so_far, ways = 0, 1.0
+    for item in items:
+        sum_so_far += int(item)
+        ways *= chosen(sum_so_far, int(item))
+    return ways
 
 
-@vector("SERIESSUM", NUMBER, NUMBER, NUMBER, ARRAY)
-def seriessum(x: Floats, start: Floats, step: Floats, coefficients: Value) -> Value:
-    """Σ aᵢ·x^(n + i·m), coefficients in reading order; a coefficient that is no number is #VALUE!."""
-    from workbench.recalc.values import BLANK
-
-    if coefficients.uniform != NUMBER_KIND:
-        kinds = coefficients.kinds
-        failed = np.where(
-            kinds == ERROR, coefficients.num, np.where((kinds != NUMBER_KIND) & (kinds != BLANK), 3.0, 0.0)
-        )
-        flat = failed.reshape(*failed.shape[:2], -1)
-        at = (flat != 0).argmax(axis=-1)[..., None]
-        codes = np.take_along_axis(flat, at, axis=-1)[..., None]
-    else:
-        codes = np.zeros((1, 1, 1, 1))
-    out: Any = 0.0
-    items = coefficients.num.reshape(*coefficients.shape[:2], -1)
-    for i in range(items.shape[2]):
-        exponent = start + i * step
-        codes = np.where((x == 0) & (exponent <= 0) & (codes == 0), _NUM.code, codes)
-        out = out + items[:, :, i][..., None, None] * np.power(x, exponent)
-    out = np.broadcast_to(out, np.broadcast_shapes(np.shape(out), codes.shape))
-    codes = np.where(~np.isfinite(out) & (codes == 0), _NUM.code, codes)
-    return with_errors(numbers(out), codes)
+@lane("SERIESSUM", ANY, ANY, ANY, RANGE)
+def seriessum(x: Scalar, start: Scalar, step: Scalar, coefficients: Objects) -> Scalar:
+    """Σ aᵢ·x^(n + i·m), coefficients in reading order; #VALUE! for booleans and texts that spell no number."""
+    numbers = [strict_number(item) for item in (x, start, step, *coefficients.reshape(-1))]
+    for item in numbers:
+        if isinstance(item, CellErrorValue):
+            return item
+    base, exponent, by, *factors = (item for item in numbers if isinstance(item, float))
+    total = 0.0
+    for i, factor in enumerate(factors):
+        power_of = exponent + i * by
+        if base == 0 and power_of <= 0:
+            return _NUM
+        total += factor * base**power_of
+    return total
 
 
 # --- random numbers

@@ -5,13 +5,15 @@ They decide on the 15 significant digits that Excel shows: ROUND(0.285, 2) is 0.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from workbench.recalc.functions import _decimal
+from workbench.recalc.functions._toolpak import toolpak
 from workbench.recalc.registry import NUMBER, opt, vector
-from workbench.recalc.values import Bools, CellErrorValue, Floats, codes_where
+from workbench.recalc.values import Bools, CellErrorValue, Floats, Scalar, codes_where
 
 _ZERO = np.zeros((1, 1, 1, 1))
 _ONE = np.ones((1, 1, 1, 1))
@@ -84,12 +86,15 @@ def odd(x: Floats) -> Floats:
     return np.asarray(np.copysign(np.maximum(2 * np.ceil((np.abs(x) + 1) / 2) - 1, 1), np.where(x == 0, 1.0, x)))
 
 
-@vector("MROUND", NUMBER, NUMBER)
-def mround(x: Floats, multiple: Floats) -> tuple[Floats, Any]:
+@toolpak("MROUND", NUMBER, NUMBER)
+def mround(x: float, multiple: float) -> Scalar:
     """To the nearest multiple, half away from zero; #NUM! when the signs differ."""
-    ratio = np.abs(x) / np.where(multiple == 0, 1.0, np.abs(multiple))
-    result = np.copysign(np.floor(_decimal.whole(ratio * 2) / 2 + 0.5) * np.abs(multiple), x)
-    return np.where(multiple == 0, 0.0, result) + 0.0, codes_where((x * multiple < 0, CellErrorValue.NUM))
+    if x == 0 or multiple == 0:
+        return 0.0
+    if x * multiple < 0:
+        return CellErrorValue.NUM
+    ratio = float(_decimal.whole(x / multiple * 2)) / 2
+    return math.floor(ratio + 0.5) * multiple
 
 
 # --- multiples above and below
