@@ -73,7 +73,7 @@ def parse_number(text: str) -> float | None:
     if fraction is not None and int(fraction[4]):
         value = int(fraction[2]) + int(fraction[3]) / int(fraction[4])
         return -value if fraction[1] == "-" else value
-    return parse_date_time(stripped)
+    return parse_date_time(text) if stripped == text else None
 
 
 def parse_date_time(text: str) -> float | None:

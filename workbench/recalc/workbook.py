@@ -1,0 +1,238 @@
+"""A workbook open for recalculation: read values, set inputs, recalculate, save."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from workbench.errors import CellError
+from workbench.files import refuse_if_open_elsewhere, replacing
+from workbench.recalc.engine import Engine
+from workbench.recalc.families import Family, Mode, find_families, shifted
+from workbench.recalc.graph import Graph
+from workbench.recalc.patch import Change, patched
+from workbench.recalc.printer import address, quoted_sheet
+from workbench.recalc.reader import Source, read_source
+from workbench.recalc.references import Region
+from workbench.recalc.report import ChangedCell, KeptCell, Report
+from workbench.recalc.results import Results
+from workbench.recalc.store import Column
+from workbench.recalc.values import ERROR, ERROR_OF_CODE, TEXT, CellErrorValue, Scalar
+
+MOST_LISTED = 1000
+"""Changed cells that a report lists; it counts the rest."""
+
+
+class Workbook:
+    """A workbook file with its formulas ready to run. Make one with `open_workbook`."""
+
+    def __init__(self, source: Source, *, grouped: bool = True) -> None:
+        self.source = source
+        self.model = source.model
+        self.path: Path = source.package.path
+        self.families: list[Family] = []
+        for index, part in enumerate(source.parts):
+            if part is not None:
+                self.families += find_families(index, part.scan.formulas, grouped=grouped)
+        self.results = Results(self.model)
+        self._collect_arrays()
+        self.model.text_of_formula = self._formula_text
+        self.graph = Graph(self.model, self.families)
+        self.engine = Engine(self.model, self.graph, self.results)
+        self._edited: dict[tuple[int, int, int], Change] = {}
+        self._dirty: list[Region] | None = None
+        """Cells set since the last recalculation; None before the first."""
+        self._formulas: dict[tuple[int, int, int], int] | None = None
+
+    def _collect_arrays(self) -> None:
+        for family in self.families:
+            place = family.place
+            if family.mode is Mode.DYNAMIC:
+                self.model.spills[place.sheet, place.row, place.column] = family.extent
+        if self.model.spills:
+            for index, part in enumerate(self.source.parts):
+                if part is not None:
+                    self.results.formula_cells[index] = {(f.row, f.column) for f in part.scan.formulas}
+
+    def __enter__(self) -> Workbook:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file; the values stay readable."""
+        self.source.package.close()
+
+    @property
+    def sheet_names(self) -> list[str]:
+        """The sheets in order."""
+        return [sheet.name for sheet in self.model.store.sheets]
+
+    # --- recalculation
+
+    def recalculate(self, full: bool = False) -> Report:
+        """Evaluate what the edits since the last call reach, or everything the first time and when `full`."""
+        if full or self._dirty is None:
+            self.engine.run()
+        else:
+            volatile = {i for i, p in enumerate(self.graph.precedents) if p.volatile}
+            wanted = self.engine.reached_by(self._dirty) | self.graph.dependents(volatile)
+            self.engine.run(wanted)
+        self._dirty = []
+        return self.report()
+
+    def report(self) -> Report:
+        """What differs from the file, and what keeps an old value."""
+        changed, count = self._changed_cells()
+        kept = sorted(self.engine.problems.values(), key=lambda u: (u.sheet, u.row, u.column))
+        return Report(
+            formulas=sum(len(part.scan.formulas) for part in self.source.parts if part is not None),
+            changed=tuple(changed),
+            changed_count=count,
+            unevaluated=tuple(
+                KeptCell(self.label(u.sheet, u.row, u.column), u.reason) for u in kept if not u.stale
+            ),
+            stale=tuple(KeptCell(self.label(u.sheet, u.row, u.column), u.reason) for u in kept if u.stale),
+            warnings=tuple(self.source.warnings),
+        )
+
+    def label(self, sheet: int, row: int, column: int) -> str:
+        """`Sheet1!B7`."""
+        return f"{quoted_sheet(self.model.store.sheets[sheet].name)}!{address(row, column)}"
+
+    def _changed_cells(self) -> tuple[list[ChangedCell], int]:
+        listed: list[ChangedCell] = []
+        count = 0
+        for (sheet, column), before in sorted(self.results.original.items()):
+            rows = self._changed_rows(sheet, column, before)
+            count += rows.size
+            for row in rows[: max(0, MOST_LISTED - len(listed))].tolist():
+                listed.append(
+                    ChangedCell(
+                        self.label(sheet, row, column), _scalar_of(before, row), self.model.store.cell(sheet, row, column)
+                    )
+                )
+        return listed, count
+
+    def _changed_rows(self, sheet: int, column: int, before: Column) -> np.ndarray:
+        """Rows (from 0) of the column's cells that differ from the file's."""
+        now = self.model.store.column(sheet, column).settled()
+        if now.rows.size != before.rows.size:
+            before = Column(before.rows, before.kind, before.num, before.text)
+            before.ensure(now.rows)
+        same = (now.kind == before.kind) & ((now.num == before.num) | (now.kind == TEXT))
+        if now.text is not None and before.text is not None:
+            same &= (now.kind != TEXT) | np.asarray(now.text == before.text, dtype=bool)
+        return now.rows[~same]
+
+    # --- saving
+
+    def save(self, out: str | Path | None = None) -> None:
+        """Write the workbook, to where it came from when `out` is None; only sheet parts differ from the file read.
+
+        Raises `WorkbenchError` when the target is open elsewhere or can't be written.
+        """
+        target = Path(out) if out is not None else self.path
+        refuse_if_open_elsewhere(target)
+        parts = self._patched_parts()
+        with replacing(target) as temporary:
+            self.source.package.write(temporary, parts)
+
+    def _patched_parts(self) -> dict[str, bytes]:
+        changes: dict[int, dict[tuple[int, int], Change]] = {}
+        for (sheet, column), before in self.results.original.items():
+            now = self.model.store.column(sheet, column)
+            mine = changes.setdefault(sheet, {})
+            for row, value in _items(now, self._changed_rows(sheet, column, before)):
+                mine[row, column] = Change(value)
+        for (sheet, row, column), area in self.results.spilled.items():
+            span = f"{address(area.row1, area.column1)}:{address(area.row2, area.column2)}"
+            ref = span if area.rows * area.columns > 1 else address(row, column)
+            changes.setdefault(sheet, {})[row, column] = Change(
+                self.model.store.cell(sheet, row, column), array_ref=ref
+            )
+        for (sheet, row, column), change in self._edited.items():
+            changes.setdefault(sheet, {})[row, column] = change
+        parts = {}
+        for sheet, mine in changes.items():
+            part = self.source.parts[sheet]
+            if part is None or not mine:
+                continue
+            found = part.scan
+            parts[part.part] = patched(part.data, found.rows, found.column_numbers, found.starts, mine)
+        return parts
+
+    # --- formulas
+
+    def formula_at(self, sheet: int, row: int, column: int) -> int | None:
+        """The number of the formula in a cell, among its sheet's formulas."""
+        if self._formulas is None:
+            self._formulas = {}
+            for index, part in enumerate(self.source.parts):
+                if part is not None:
+                    for i, formula in enumerate(part.scan.formulas):
+                        self._formulas[index, formula.row, formula.column] = i
+        return self._formulas.get((sheet, row, column))
+
+    def _formula_text(self, sheet: int, row: int, column: int) -> str | None:
+        from workbench.recalc.formula_text import shown_formula
+
+        return shown_formula(self, sheet, row, column)
+
+
+def open_workbook(path: str | Path, *, grouped: bool = True) -> Workbook:
+    """Open a .xlsx or .xlsm file for reading and recalculation; values are the file's until `recalculate`.
+
+    Raises `BookError` when it is no such file, encrypted or damaged.
+    """
+    return Workbook(read_source(Path(path)), grouped=grouped)
+
+
+def fill_cached_values(path: str | Path) -> Report:
+    """Give every formula cell of the file at `path` its true value, in place. Raises `BookError`."""
+    with open_workbook(path) as book:
+        report = book.recalculate()
+        parts = book._patched_parts()
+        with replacing(Path(path)) as temporary:
+            book.source.package.write(temporary, parts)
+    return report
+
+
+def _items(column: Column, rows: np.ndarray) -> list[tuple[int, Scalar]]:
+    """The values of the cells in those rows."""
+    if not rows.size:
+        return []
+    column.settled()
+    places = column.rows.searchsorted(rows)
+    kinds = column.kind[places].tolist()
+    nums = column.num[places].tolist()
+    texts = [None] * len(kinds) if column.text is None else column.text[places].tolist()
+    return [
+        (row, _scalar(kind, num, text)) for row, kind, num, text in zip(rows.tolist(), kinds, nums, texts, strict=True)
+    ]
+
+
+def _scalar(kind: int, num: float, text: str | None) -> Scalar:
+    if kind == 1:
+        return num
+    if kind == TEXT:
+        return text or ""
+    if kind == ERROR:
+        return ERROR_OF_CODE.get(int(num), CellErrorValue.UNKNOWN)
+    return bool(num) if kind == 3 else None
+
+
+def _scalar_of(column: Column, row: int) -> Scalar:
+    low, high = column.span(row, row)
+    if low == high:
+        return None
+    text = None if column.text is None else column.text[low]
+    return _scalar(int(column.kind[low]), float(column.num[low]), text)
+
+
+__all__ = ["CellError", "Workbook", "fill_cached_values", "open_workbook", "shifted"]
