@@ -6,6 +6,7 @@ What the other workbook has already is used again, so that adding many sheets do
 from __future__ import annotations
 
 import copy
+
 from lxml import etree
 
 from workbench.book.insert.parts import Element, Parts, children, content_key, main
@@ -19,7 +20,7 @@ _BUILT_IN = 164
 
 _ORDER = ("numFmts", "fonts", "fills", "borders", "cellStyleXfs", "cellXfs", "cellStyles", "dxfs", "tableStyles")
 _PARTS_OF_FORMAT = {"fontId": "fonts", "fillId": "fills", "borderId": "borders"}
-_APPLY = {"fontId": "applyFont", "fillId": "applyFill", "borderId": "applyBorder", "numFmtId": "applyNumberFormat"}
+_APPLY = ("applyFont", "applyFill", "applyBorder", "applyNumberFormat")
 
 
 class StyleMerger:
@@ -68,12 +69,7 @@ class StyleMerger:
             fresh.set("numFmtId", str(self._number_format(int(item.get("numFmtId", "0")))))
             # The named style is the target's own; what it says doesn't count for this cell.
             fresh.set("xfId", "0")
-            for name in _APPLY.values():
-                fresh.set(name, "1")
-            if fresh.find(main("alignment")) is not None:
-                fresh.set("applyAlignment", "1")
-            if fresh.find(main("protection")) is not None:
-                fresh.set("applyProtection", "1")
+            _apply_all(fresh)
         if container == "dxfs":
             for own in children(fresh, "numFmt"):
                 own.set("numFmtId", str(self._number_format(int(own.get("numFmtId", "0")), own.get("formatCode", ""))))
@@ -97,6 +93,9 @@ class StyleMerger:
         if container not in self._known:
             self._known[container] = {}
             for number, other in enumerate(self._items(self._target_parts.tree(self._target_part), container)):
+                if container == "cellXfs":
+                    other = copy.deepcopy(other)
+                    _apply_all(other)
                 self._known[container].setdefault(content_key(other), number)
         known = self._known[container]
         key = content_key(item)
@@ -124,3 +123,15 @@ class StyleMerger:
         number = sum(1 for item in parent if isinstance(item.tag, str))
         parent.set("count", str(number))
         return number
+
+
+def _apply_all(cell_format: Element) -> None:
+    """Say of every part of a cell format that it counts, so that equal formats look equal."""
+    for name in _APPLY:
+        cell_format.set(name, "1")
+    for name in ("alignment", "protection"):
+        flag = f"apply{name.capitalize()}"
+        if cell_format.find(main(name)) is not None:
+            cell_format.set(flag, "1")
+        elif cell_format.get(flag) is not None:
+            del cell_format.attrib[flag]

@@ -111,7 +111,8 @@ class WorkbookPart:
         root = self._parts.editable(self.part)
         fresh = copy.deepcopy(element)
         fresh.tail = None
-        fresh.attrib.pop("localSheetId", None)
+        if fresh.get("localSheetId") is not None:
+            del fresh.attrib["localSheetId"]
         if scope is not None:
             fresh.set("localSheetId", str(scope))
         container = root.find(main("definedNames"))
