@@ -30,7 +30,7 @@ Codes = NDArray[Any] | None
 
 _NUMBER = re.compile(
     r"(?P<sign>[-+]?)\s*(?P<money>[$€£]?)\s*(?P<sign2>[-+]?)(?P<body>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)"
-    r"(?P<exponent>[eE][-+]?\d+)?\s*(?P<percent>%?)"
+    r"(?P<exponent>[eE][-+]?\d+)?\s*(?:(?P<percent>%)|€)?"
 )
 _FRACTION = re.compile(r"([-+]?)(\d+) (\d+)/(\d+)")
 _TIME = re.compile(r"(\d{1,4})(?::(\d{1,2}))?(?::(\d{1,2}(?:\.\d*)?))?\s*([aApP])?[mM]?")
