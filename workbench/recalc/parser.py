@@ -50,7 +50,7 @@ PRECEDENCE: dict[str, int] = {
 DEEPEST = 256
 """Levels of nesting; Excel allows 64."""
 
-_PREFIX = re.compile(r"^(?:_xlfn\.|_xlws\.|_xlpm\.|_xludf\.)+", re.IGNORECASE)
+_PREFIX = re.compile(r"^(?:_xlfn\.|_xlws\.|_xlpm\.|_xlop\.|_xludf\.)+", re.IGNORECASE)
 _CELL = re.compile(r"(\$?)([A-Za-z]{1,3})(\$?)(\d+)")
 _THIS_ROW = "#this row"
 

@@ -223,6 +223,10 @@ class Call(Protocol):
     def nodes(self) -> tuple[Node, ...]:
         """The argument expressions."""
 
+    @property
+    def bound(self) -> dict[str, Operand]:
+        """The names that LET and LAMBDA have bound here, in upper case."""
+
     def __len__(self) -> int:
         """How many arguments were given (empty ones count)."""
 
