@@ -20,8 +20,8 @@ class Outcome:
 
     message: str
     rows: Sequence[Sequence[object]] = ()
-    is_good: bool = True
-    """False where the answer to the action's question is no (cells that differ, formulas that failed)."""
+    exit_code: int = 0
+    """As the command's: 1 where the answer to the question is no (cells differ), 3 where formulas were not evaluated."""
 
 
 @dataclass(frozen=True)

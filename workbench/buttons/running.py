@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.buttons.hosts import Host
-from workbench.buttons.messages import post
+from workbench.buttons.messages import post, show_settings
 from workbench.buttons.registry import Action, Outcome
-from workbench.buttons.session import Session
+from workbench.buttons.session import Session, SettingsWanted
 from workbench.errors import BookError, WorkbenchError
 
 _POLL_S = 0.2
@@ -71,10 +71,15 @@ def run_action(
             outcome = action.run(session, session.settings(action.settings) if action.settings else {})
             _give_back(host)
             _tell(host, action, outcome)
-        return result(outcome.message, 0 if outcome.is_good else 1)
+        return result(outcome.message, outcome.exit_code)
     except KeyboardInterrupt:
         _give_back(host)
         return result(f"{action.title.rstrip('…')} was cancelled; the book is as it was.", 130)
+    except SettingsWanted as error:
+        _give_back(host)
+        told = _told_error(host, action, str(error))
+        show_settings(host.book)
+        return result(str(error), error.exit_code, not told)
     except WorkbenchError as error:
         message, code = str(error), error.exit_code
     except Exception as error:
@@ -85,8 +90,8 @@ def run_action(
 
 
 def _tell(host: Host, action: Action, outcome: Outcome) -> None:
-    if outcome.rows or not outcome.is_good:
-        post(host.book, action.title, "done" if outcome.is_good else "look", outcome.message, outcome.rows)
+    if outcome.rows or outcome.exit_code:
+        post(host.book, action.title, "look" if outcome.exit_code else "done", outcome.message, outcome.rows)
 
 
 def _told_error(host: Host, action: Action, message: str) -> bool:

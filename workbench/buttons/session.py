@@ -8,16 +8,20 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from workbench.buttons.hosts import Host
-from workbench.buttons.messages import Setting, settings_of, show_settings
+from workbench.buttons.messages import Setting, settings_of
 from workbench.errors import BookError
 
 if TYPE_CHECKING:
     import xlwings as xw
 
 _OPEN_XML = (".xlsx", ".xlsm")
+
+
+class SettingsWanted(BookError):
+    """An action needs what only the person knows; the settings sheet has a cell for it."""
 
 
 class EditedWorkbook(Protocol):
@@ -37,6 +41,8 @@ class Session:
         self.host, self.action, self.edits = host, action, tuple(edits)
         self.options = dict(options or {})
         """Settings given on the command line; they go before those of the settings sheet."""
+        self.front_sheet = str(host.book.sheets.active.name)
+        """The sheet that was in front when the button was pressed."""
         self._folder = Path(tempfile.mkdtemp(prefix="workbench-button-"))
         self._copies = 0
 
@@ -65,13 +71,19 @@ class Session:
             values = settings_of(self.book, self.action, wanted) | {name: self.options[name] for name in given}
         empty = [setting for setting in wanted if setting.required and not values[setting.name]]
         if empty:
-            show_settings(self.book)
-            raise BookError(
+            self.ask(
                 f"{self.action.replace('_', ' ')} needs {' and '.join(setting.name for setting in empty)}",
-                where=self.book.name,
-                remedy="fill in the coloured cells of the sheet 'Workbench settings' and press the button again",
+                "fill in the coloured cells",
             )
         return values
+
+    def ask(self, problem: str, wanted: str) -> NoReturn:
+        """Raise; the settings sheet comes to the front, the person gives what is wanted there and presses the button again."""
+        raise SettingsWanted(
+            problem,
+            where=self.book.name,
+            remedy=f"{wanted} in the sheet 'Workbench settings', and press the button again",
+        )
 
     def saved_path(self) -> Path:
         """The book's file. Raises where it was never saved, is open read-only, or is no .xlsx or .xlsm."""
@@ -92,6 +104,12 @@ class Session:
             copy = self._folder / f"{self._copies}-{path.name}"
             shutil.copyfile(path, copy)
             return copy
+        return self.copy_as_calculated()
+
+    def copy_as_calculated(self) -> Path:
+        """A private copy that holds the values which the spreadsheet program shows now."""
+        self._copies += 1
+        path = self.host.path
         copy = self._folder / f"{self._copies}-{(path or Path(self.book.name)).stem}.xlsx"
         self.host.save_copy(copy)
         return copy

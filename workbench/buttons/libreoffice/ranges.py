@@ -66,7 +66,9 @@ class Range(Formatted):
                 remedy="unprotect the sheet (Tools > Protect Sheet), or write to unlocked cells",
             )
         if self.sheet.book.is_read_only:
-            return LibreOfficeError("the book is open read-only", where=self.sheet.book.name, remedy="save a copy of it")
+            return LibreOfficeError(
+                "the book is open read-only", where=self.sheet.book.name, remedy="save a copy of it"
+            )
         return None
 
     @property
