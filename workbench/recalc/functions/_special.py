@@ -116,6 +116,17 @@ def _gamma_fraction(a: float, x: float) -> float:
     return h * a * poisson_density(a, x)
 
 
+def gamma_density(x: float, shape: float) -> float:
+    """Density of the gamma distribution of scale 1, x ≥ 0; Overflow where it is infinite."""
+    if x == 0:
+        if shape < 1:
+            raise OverflowError
+        return 1.0 if shape == 1 else 0.0
+    if shape < 1:
+        return poisson_density(shape, x) * shape / x
+    return poisson_density(shape - 1, x)
+
+
 def beta_i(a: float, b: float, x: float, y: float | None = None) -> float:
     """Regularised incomplete beta function I_x(a, b); `y` = 1 − x where that is known better."""
     y = 1 - x if y is None else y
@@ -151,10 +162,14 @@ def _beta_fraction(a: float, b: float, x: float, y: float) -> float:
 
 def beta_density(x: float, a: float, b: float) -> float:
     """Density of the beta distribution on (0, 1)."""
-    if a < 1 or b < 1:
-        logs = (a - 1) * math.log(x) + (b - 1) * math.log1p(-x)
-        return math.exp(logs + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b))
-    return binomial_density(a - 1, a + b - 2, x, 1 - x) * (a + b - 1)
+    y = 1 - x
+    if a < 1 and b < 1:
+        return binomial_density(a, a + b, x, y) * a * b / ((a + b) * x * y)
+    if a < 1:
+        return binomial_density(a, a + b - 1, x, y) * a / x
+    if b < 1:
+        return binomial_density(a - 1, a + b - 1, x, y) * b / y
+    return binomial_density(a - 1, a + b - 2, x, y) * (a + b - 1)
 
 
 def normal_cdf(z: float) -> float:
@@ -196,8 +211,9 @@ def student_cdf(t: float, freedom: float) -> float:
 def student_density(t: float, freedom: float) -> float:
     """Density of Student's t."""
     half = freedom / 2
-    logs = math.lgamma(half + 0.5) - math.lgamma(half) - 0.5 * math.log(freedom * math.pi)
-    return math.exp(logs - (half + 0.5) * math.log1p(t * t / freedom))
+    logs = stirling_error(half + 0.5) - stirling_error(half) - deviance(half, half + 0.5)
+    square = t * t / freedom
+    return math.exp(logs - half * math.log1p(square)) / math.sqrt(2 * math.pi * (1 + square))
 
 
 def f_parts(x: float, d1: float, d2: float) -> tuple[float, float]:
@@ -220,9 +236,10 @@ def f_tail(x: float, d1: float, d2: float) -> float:
 
 def f_density(x: float, d1: float, d2: float) -> float:
     """Density of F, x > 0."""
-    logs = 0.5 * (d1 * math.log(d1) + d2 * math.log(d2)) + (d1 / 2 - 1) * math.log(x)
-    logs -= (d1 + d2) / 2 * math.log(d1 * x + d2)
-    return math.exp(logs + math.lgamma((d1 + d2) / 2) - math.lgamma(d1 / 2) - math.lgamma(d2 / 2))
+    p, q = f_parts(x, d1, d2)
+    if d1 >= 2:
+        return d1 * q / 2 * binomial_density((d1 - 2) / 2, (d1 + d2 - 2) / 2, p, q)
+    return d1 * d1 * q / (2 * p * (d1 + d2)) * binomial_density(d1 / 2, (d1 + d2) / 2, p, q)
 
 
 Curve = Callable[[float], float]

@@ -17,7 +17,7 @@ _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @scalar("ROMAN", NUMBER, opt(ANY, 0.0))
 def roman(x: float, form: Scalar) -> Scalar:
-    """0 to 3999; `form` 0 (TRUE) is classic, 4 (FALSE) shortest: how far smaller letters may stand before larger ones."""
+    """0 to 3999; `form` 0 (TRUE) is classic, 4 (FALSE) shortest: how much smaller a subtracted letter may be."""
     n = math.trunc(x)
     if isinstance(form, bool):
         freedom = 0 if form else 4
