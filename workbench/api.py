@@ -3,7 +3,7 @@
     from workbench import api
     made = api.profile("model.onnx", "model.xlsx", batches=(1, 8))
     made.profiles[0].operators[3].latency_ms
-    api.show("model.xlsx").profiles
+    api.show("model.xlsx").operators("baseline")   # a pandas DataFrame
 
 The command line is a thin layer over these; heavy libraries are imported when a function needs them.
 """
@@ -19,6 +19,7 @@ from workbench.errors import BookError, WorkbenchError
 from workbench.profile import PerformanceProfile
 
 if TYPE_CHECKING:
+    from workbench.book import Book
     from workbench.profiling import Measurement
 
 Progress = Callable[[str, float], None]
@@ -99,8 +100,15 @@ def profile(
     if progress is not None:
         progress(f"writing {path}", 1.0)
     _write(path, profiles, extended=extended, replace=replace, template=template, protect=protect)
-    files = _side_files(path, profiles, measurements, trace, csv)
+    files = _side_files(profiles, measurements, trace, csv)
     return ProfileResult(path, tuple(profiles), tuple(files), extended)
+
+
+def show(book: str | Path) -> Book:
+    """The workbook's tables as pandas data frames, with the values that the file holds."""
+    from workbench.book import open_book
+
+    return open_book(book)
 
 
 def profile_name(
@@ -140,7 +148,7 @@ def _check_target(path: Path, names: Sequence[str], replace: bool) -> bool:
     refuse_if_open_elsewhere(path)
     if not path.exists():
         return False
-    present = {p.casefold(): p for p in open_book(path).profiles}
+    present = {p.casefold(): p for p in open_book(path).profile_names}
     again = next((present[n.casefold()] for n in names if n.casefold() in present), None)
     if again is not None and not replace:
         raise BookError(
@@ -168,7 +176,8 @@ def _write(
     template: Path | None,
     protect: bool,
 ) -> None:
-    from workbench.book import add_profile, write_book
+    from workbench.book import write_book
+    from workbench.book.insert import add_profile
 
     if not extended:
         write_book(profiles, path, template=template, protect=protect)
@@ -178,7 +187,6 @@ def _write(
 
 
 def _side_files(
-    path: Path,
     profiles: Sequence[PerformanceProfile],
     measurements: Sequence[Measurement],
     trace: Path | None,
@@ -191,7 +199,7 @@ def _side_files(
 
     written: list[Path] = []
     if csv is not None:
-        written += [write_profile_csv(path, p, csv) for p in profiles]
+        written += [write_profile_csv(p, csv) for p in profiles]
     if trace is not None:
-        written += [write_trace(m, trace) for m in measurements]
+        written += [write_trace(m.profile, m.runs, trace) for m in measurements]
     return written

@@ -34,15 +34,12 @@ def _line(page: Page, placed: PlacedSection, cell: Cell) -> None:
     page.worksheet.write_string(row, placed.left, cell.label, label)
     if cell.help:
         page.comment(row, placed.left, cell.help)
-    style = page.styles.cell(
-        role,
-        cell.format,
-        bold=True if cell.bold else None,
-        align=cell.align or None,
-        **({} if page.template.roles[role].unlocked else line),
-    )
+    look: dict[str, Any] = {"bold": True if cell.bold else None, "align": cell.align or None}
+    if not page.template.roles[role].unlocked:
+        look |= line
+    style = page.styles.cell(role, cell.format, **look)
     if placed.section.wide_values:
-        _wide_value(page, placed, cell, style)
+        _wide_value(page, placed, cell, style, page.styles.cell(role, cell.format, shrink=True, **look))
         return
     _value(page, row, at, cell, style)
     note = str(fields.get(cell.note_field) or "") if cell.note_field else cell.note
@@ -52,16 +49,17 @@ def _line(page: Page, placed: PlacedSection, cell: Cell) -> None:
         page.write(row, at + 1, note, small)
 
 
-def _wide_value(page: Page, placed: PlacedSection, cell: Cell, style: Any) -> None:
-    """A value over all columns to the section's edge; what doesn't fit is in its comment."""
+def _wide_value(page: Page, placed: PlacedSection, cell: Cell, style: Any, shrunk: Any) -> None:
+    """A value over all columns to the section's edge, in smaller type and with a comment where it is longer."""
     row, at = placed.cells[cell.id]
     last = placed.left + placed.width - 1
-    page.worksheet.merge_range(row, at, row, last, "", style)
-    _value(page, row, at, cell, style)
     value = page.sheet.data.fields.get(cell.field)
     room = sum(page.sheet.widths.get(i, 8.43) for i in range(at, last + 1)) * 1.05
-    if isinstance(value, str) and len(value) > room:
-        page.comment(row, at, value[:2000])
+    long = isinstance(value, str) and len(value) > room
+    page.worksheet.merge_range(row, at, row, last, "", shrunk if long else style)
+    _value(page, row, at, cell, shrunk if long else style)
+    if long:
+        page.comment(row, at, str(value)[:2000])
 
 
 def _card(page: Page, placed: PlacedSection, cell: Cell) -> None:

@@ -127,7 +127,7 @@ def ratio_records(table: RatioTable) -> list[Record]:
     records: list[Record] = []
     for row in table.rows:
         ratios: dict[str, Value] = {f"ratio {level:g}": row.ratios.get(level) for level in table.levels}
-        records.append({"shape": row.label, "others": row.others, "source": row.source} | ratios)
+        records.append(ratios | {"shape": row.label, "others": row.others, "source": row.source})
     return records
 
 
@@ -202,7 +202,7 @@ def summary_fields(profile: PerformanceProfile) -> dict[str, Value]:
         "threads": profile.threads,
         "instances": profile.instances,
         "instance": profile.instance,
-        "instruction_sets": ", ".join(machine.instruction_sets) if machine else "unknown",
+        "instruction_sets": _instruction_text(machine.instruction_sets) if machine else "unknown",
         "cpu_model": machine.cpu_model if machine else "unknown",
         "cpu_cores": (
             f"{machine.physical_cores} physical, {machine.logical_cores} logical, {machine.usable_cores} usable"
@@ -224,6 +224,12 @@ def summary_fields(profile: PerformanceProfile) -> dict[str, Value]:
         "created": f"{profile.created:%Y-%m-%d %H:%M}",
         "latency_kind": "estimated" if estimated else profile.provenance.value,
     }
+
+
+def _instruction_text(sets: Sequence[str]) -> str:
+    """The latest first; those that every CPU with AVX2 has are left out."""
+    implied = ("sse4_2", "avx", "f16c") if "avx2" in sets else ()
+    return ", ".join(name for name in reversed(sets) if name not in implied)
 
 
 def summary_record(profile: PerformanceProfile, object_name: str) -> Record:

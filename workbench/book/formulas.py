@@ -1,14 +1,14 @@
 """Placeholders of template formulas, turned into references.
 
-    {p}                          the profile's part of defined names; likewise {item}, {n} of a repeated column
-    {i}                          the row's number in its grid, from 1
-    {section.cell}               a labelled cell's address
-    {section.column}             a column's data cells, spare rows included (of a table: a structured reference)
-    {section.column#}            its header cell (or cells, where it repeats)
-    {section.first:last}         the rectangle from one column to another; with # their headers
-    {section.column@2}           the cell in its second row
-    {sheet:section.…}            the same on another sheet of the profile, or of the book
-    @[column]                    the cell of this row in another column, by id or header
+{p}                          the profile's part of defined names; likewise {item}, {n} of a repeated column
+{i}                          the row's number in its grid, from 1
+{section.cell}               a labelled cell's address
+{section.column}             a column's data cells, spare rows included (of a table: a structured reference)
+{section.column#}            its header cell (or cells, where it repeats)
+{section.first:last}         the rectangle from one column to another; with # their headers
+{section.column@2}           the cell in its second row
+{sheet:section.…}            the same on another sheet of the profile, or of the book
+@[column]                    the cell of this row in another column, by id or header
 """
 
 from __future__ import annotations
@@ -92,9 +92,7 @@ class Scope:
             return f"{table}[{escaped_header(first[0].header)}]"
         return prefix + area(section.first, left, section.last, right)
 
-    def _this_row(
-        self, name: str, here: PlacedSheet, section: PlacedSection, row: int | None, formula: str
-    ) -> str:
+    def _this_row(self, name: str, here: PlacedSheet, section: PlacedSection, row: int | None, formula: str) -> str:
         found = section.column(name)
         if not found:
             raise self._error(f"@[{name}] names no column of section {section.section.id!r}", formula)

@@ -114,7 +114,7 @@ def place_sheet(template: Template, data: SheetData) -> PlacedSheet:
             cursors[name] = max(cursors[name], one.end + section.gap)
         for column in one.columns:
             if column.column.width is not None:
-                widths[column.at] = column.column.width
+                widths[column.at] = _width(column.column, records_of(section, data))
     tables = {s.id: s.name.replace("{p}", data.object_name) for s in sheet.sections if s.kind == "table" and s.name}
     return PlacedSheet(sheet, data, placed, widths, zones, tables)
 
@@ -193,6 +193,15 @@ def _place(
     if section.kind == "legend":
         return PlacedSection(section, row, left, width, first=body, end=body + 1)
     return PlacedSection(section, row, left, width, first=body, end=body + len(section.text))
+
+
+def _width(column: Column, records: Sequence[Record]) -> float:
+    """The column's width in characters, fitted to its texts where the template allows it."""
+    width = column.width or 0
+    if column.width_max is None:
+        return width
+    longest = max((len(str(record.get(column.field) or "")) for record in records), default=0)
+    return max(width, min(column.width_max, longest + 2))
 
 
 def header_text(column: Column, item: str | float | None) -> str:

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import IO, TYPE_CHECKING, Any, TypeGuard
 
 from workbench.book.text import unescaped
 from workbench.errors import BookError
@@ -165,7 +165,7 @@ class Book:
     def value(self, name: str) -> Value:
         """The value of a defined name's first cell; None where it is empty. Raises `BookError` if unknown."""
         sheet, (row, at, _, _) = self._named(name)
-        return _value(sheet.cell(row, at).value)
+        return sheet.cell(row, at).value  # type: ignore[no-any-return]
 
     # Places
 
@@ -224,19 +224,48 @@ class Book:
 def _loaded(path: Path) -> Any:
     import warnings
 
-    from openpyxl import load_workbook
+    from openpyxl.reader.excel import ExcelReader
     from openpyxl.utils.exceptions import InvalidFileException
+    from openpyxl.xml.constants import SHARED_STRINGS
+
+    class Reader(ExcelReader):  # type: ignore[misc]
+        """openpyxl's, with exact texts: its own drops `x005F_` and leaves other escapes as they are."""
+
+        def read_strings(self) -> None:
+            part = self.package.find(SHARED_STRINGS)
+            if part is not None:
+                with self.archive.open(part.PartName[1:]) as file:
+                    self.shared_strings = _shared_strings(file)
 
     if not path.exists():
         raise BookError("there is no such file", where=path, remedy="check the path")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # openpyxl names each extension it doesn't read
-            return load_workbook(path, data_only=True)
+            reader = Reader(path, data_only=True)
+            reader.read()
+            return reader.wb
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, OSError, SyntaxError) as error:
         raise BookError(
             "this is not an XLSX workbook", where=path, remedy="give one that the workbench or Excel saved as .xlsx"
         ) from error
+
+
+def _shared_strings(file: IO[bytes]) -> list[str]:
+    """The texts of a shared-strings part, phonetic hints left out."""
+    from openpyxl.xml.constants import SHEET_MAIN_NS
+    from openpyxl.xml.functions import iterparse
+
+    found: list[str] = []
+    for _, item in iterparse(file):
+        if item.tag == f"{{{SHEET_MAIN_NS}}}si":
+            texts = [
+                *item.findall(f"{{{SHEET_MAIN_NS}}}t"),
+                *item.findall(f"{{{SHEET_MAIN_NS}}}r/{{{SHEET_MAIN_NS}}}t"),
+            ]
+            found.append(unescaped("".join(text.text or "" for text in texts)))
+            item.clear()
+    return found
 
 
 def _bounds(area: str) -> tuple[int, int, int, int]:
@@ -252,7 +281,7 @@ def _bounds(area: str) -> tuple[int, int, int, int]:
 def _rows(sheet: Worksheet, area: tuple[int, int, int, int]) -> list[list[Value]]:
     top, left, bottom, right = area
     cells = sheet.iter_rows(min_row=top, max_row=bottom, min_col=left, max_col=right, values_only=True)
-    return [[_value(v) for v in row] for row in cells]
+    return [list(row) for row in cells]
 
 
 def _frame(sheet: Worksheet, area: tuple[int, int, int, int], path: Path) -> pd.DataFrame:
@@ -260,15 +289,7 @@ def _frame(sheet: Worksheet, area: tuple[int, int, int, int], path: Path) -> pd.
 
     rows = _rows(sheet, area)
     header = [str(h or "") for h in rows[0]]
-    return pd.DataFrame(rows[1:], columns=pd.Index(header, dtype=object)).convert_dtypes(
-        convert_string=False, convert_integer=False, convert_boolean=False, convert_floating=False
-    )
-
-
-def _value(value: Any) -> Value:
-    if isinstance(value, str):
-        return unescaped(value)
-    return value  # type: ignore[no-any-return]
+    return pd.DataFrame(rows[1:], columns=pd.Index(header, dtype=object))
 
 
 def _is_number(value: object) -> TypeGuard[float]:

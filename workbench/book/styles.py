@@ -81,9 +81,7 @@ class Styles:
 
     def section_title(self) -> Any:
         """A section's title, and the rule along its zone."""
-        return self.make(
-            bold=True, font_size=self.type.section_size, bottom=1, bottom_color=self.color("rule")
-        )
+        return self.make(bold=True, font_size=self.type.section_size, bottom=1, bottom_color=self.color("rule"))
 
     def small(self, **extra: Any) -> Any:
         """Hints and notes."""

@@ -61,6 +61,9 @@ class Column:
     """A record's field that names the role of its cell (e.g. its provenance), over `role`."""
     format: str = "text"
     width: float | None = None
+    """In characters."""
+    width_max: float | None = None
+    """Texts longer than `width` widen the column up to this."""
     help: str = ""
     validation: str = ""
     repeat: str = ""

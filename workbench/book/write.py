@@ -65,17 +65,13 @@ def sheet_groups(
         name = (object_names or {}).get(profile.name) or object_name(profile.name, objects)
         objects.append(name)
         table = ratios.get(profile.name) if isinstance(ratios, Mapping) else ratios
-        groups.append(
-            list(profile_sheets(profile, name, table, (targets or {}).get(profile.name)))
-        )
+        groups.append(list(profile_sheets(profile, name, table, (targets or {}).get(profile.name))))
     summary = SheetData(
         "summary",
         "Summary",
         {"subtitle": _subtitle(profiles)},
         {
-            "profiles": [
-                summary_record(profile, name) for profile, name in zip(profiles, objects, strict=True)
-            ],
+            "profiles": [summary_record(profile, name) for profile, name in zip(profiles, objects, strict=True)],
         },
     )
     return [[summary, SheetData("guide", "Guide", {})], *groups]

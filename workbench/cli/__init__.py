@@ -69,9 +69,7 @@ def _print_version(wanted: bool) -> None:
 
 @_root.callback()
 def _main_options(
-    version: bool = typer.Option(
-        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
-    ),
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
     """Estimate, in a spreadsheet, what pruning would do to a network's speed."""
 

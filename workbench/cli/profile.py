@@ -59,7 +59,7 @@ def profile(
     from workbench import api
     from workbench.cli.common import print_json
     from workbench.cli.progress import progress_bar
-    from workbench.cli.summary import print_book_summary, summary_document
+    from workbench.cli.summary import book_document, print_book, print_notes
 
     if os.environ.get("ENGINE_PROFILING") == "1" and trace is None and csv is None:
         trace = csv = Path()
@@ -86,10 +86,18 @@ def profile(
             protect=protect,
             progress=progress,
         )
+    from workbench.book import open_book
+
+    book = open_book(result.book)
+    names = [made.name for made in result.profiles]
     if as_json:
-        print_json(summary_document(result))
-    else:
-        print_book_summary(result)
+        files = [str(file) for file in result.files]
+        print_json(book_document(book, names) | {"extended": result.extended, "files": files})
+        return
+    print_notes(result.profiles)
+    print_book(book, names)
+    for file in (result.book, *result.files):
+        typer.echo(f"{'extended' if result.extended and file == result.book else 'wrote'} {file}")
 
 
 def _whole_numbers(text: str, option: str) -> tuple[int | None, ...]:
