@@ -134,7 +134,7 @@ def run(context, document, action):
         )
         return
     flag = pathlib.Path(tempfile.gettempdir(), "workbench-cancel-" + uuid.uuid4().hex)
-    command = [python, "-m", chosen.get("module", "workbench.buttons"), action]
+    command = [python, "-P", "-m", chosen.get("module", "workbench.buttons"), action]
     command += ["--uno", listening_pipe(context), "--book", key, "--cancel", str(flag)]
     try:
         with log_file(chosen).open("ab") as log:

@@ -21,7 +21,7 @@ class Outcome:
     message: str
     rows: Sequence[Sequence[object]] = ()
     exit_code: int = 0
-    """As the command's: 1 where the answer to the question is no (cells differ), 3 where formulas were not evaluated."""
+    """As the command's: 1 where the answer to the question is no, 3 where formulas were not evaluated."""
 
 
 @dataclass(frozen=True)

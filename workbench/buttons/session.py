@@ -78,7 +78,7 @@ class Session:
         return values
 
     def ask(self, problem: str, wanted: str) -> NoReturn:
-        """Raise; the settings sheet comes to the front, the person gives what is wanted there and presses the button again."""
+        """Raise: the settings sheet comes to the front, where the person gives what is wanted."""
         raise SettingsWanted(
             problem,
             where=self.book.name,

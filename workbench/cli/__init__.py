@@ -16,6 +16,8 @@ from workbench.cli.common import run_reporting_errors
 COMMANDS: dict[str, str] = {
     "profile": "Measure an ONNX model and write (or extend) a workbook.",
     "show": "Print a workbook's summary.",
+    "recompute": "Apply edits and recalculate every formula of a workbook; nothing is lost.",
+    "buttons": "Put buttons into LibreOffice or a workbook for Excel, or take them out.",
 }
 """Command → its line in `workbench --help`; the module is `workbench.cli.<command>`, with `app` in it."""
 

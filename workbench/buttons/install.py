@@ -1,0 +1,77 @@
+"""Installing the buttons: the toolbar into LibreOffice, form buttons or the add-in's settings into a book."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.errors import WorkbenchError
+
+_PROBE = "from workbench.buttons.libreoffice.bridge import load_uno; load_uno()"
+
+
+@dataclass(frozen=True)
+class ToolbarInstalled:
+    """The toolbar in a LibreOffice user profile."""
+
+    profile: Path
+    libreoffice: str
+    """LibreOffice's version."""
+    python: Path
+    """The interpreter that the buttons start."""
+    log: Path
+    actions: tuple[str, ...]
+
+
+def install_toolbar(*, profile: Path | None = None, python: Path | None = None) -> ToolbarInstalled:
+    """Install (or replace) menu and toolbar in LibreOffice for this user; LibreOffice must be closed.
+
+    The buttons start `python`, by default the interpreter that runs this; it must be able to load the
+    workbench and LibreOffice's bridge, which is tried.
+    """
+    from workbench.buttons.libreoffice import extension
+    from workbench.buttons.registry import CANCEL, actions
+
+    interpreter = Path(os.path.abspath(python or sys.executable))  # noqa: PTH100  a venv's python is a symlink
+    _try_interpreter(interpreter)
+    entries = tuple(extension.Entry(action.name, action.title) for action in actions())
+    home = profile or extension.default_profile()
+    with tempfile.TemporaryDirectory() as folder:
+        package = extension.build_extension(
+            Path(folder) / "workbench-buttons.oxt", (*entries, extension.Entry(CANCEL, "Cancel")), python=interpreter
+        )
+        version = extension.install_extension(package, profile=home)
+    return ToolbarInstalled(
+        home, version, interpreter, extension.default_log(), tuple(entry.action for entry in entries)
+    )
+
+
+def uninstall_toolbar(*, profile: Path | None = None) -> bool:
+    """Remove menu and toolbar from LibreOffice; False where they weren't installed. LibreOffice must be closed."""
+    from workbench.buttons.libreoffice import extension
+
+    return extension.uninstall_extension(profile=profile or extension.default_profile())
+
+
+def _try_interpreter(python: Path) -> None:
+    """Raise where `python` can't run the buttons in LibreOffice, saying why."""
+    if python == Path(sys.executable):
+        from workbench.buttons.libreoffice.bridge import load_uno
+
+        load_uno()
+        return
+    if not os.access(python, os.X_OK):
+        raise WorkbenchError("this is no program that can be run", where=python, remedy="give --python an interpreter")
+    tried = subprocess.run([python, "-P", "-c", _PROBE], capture_output=True, text=True, timeout=60, check=False)
+    if tried.returncode:
+        said = (tried.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        reason = said.rpartition("LibreOfficeError: ")[2].rpartition("ModuleNotFoundError: ")[2]
+        raise WorkbenchError(
+            f"this interpreter can't run the buttons ({reason})",
+            where=python,
+            remedy="install the workbench for it, or give --python another one",
+        )
