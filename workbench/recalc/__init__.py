@@ -1,5 +1,6 @@
 """Recalculation of any workbook: every formula evaluated, cached values patched, nothing else touched."""
 
+from workbench.recalc.recompute import recompute
 from workbench.recalc.report import ChangedCell, CheckResult, KeptCell, Report
 from workbench.recalc.values import CellErrorValue
 from workbench.recalc.workbook import Workbook, fill_cached_values, open_workbook
@@ -13,4 +14,5 @@ __all__ = [
     "Workbook",
     "fill_cached_values",
     "open_workbook",
+    "recompute",
 ]

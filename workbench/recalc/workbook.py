@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from workbench.errors import CellError
 from workbench.files import refuse_if_open_elsewhere, replacing
+from workbench.recalc.cellrules import Validation
+from workbench.recalc.edits import set_cell, unchained
 from workbench.recalc.engine import Engine
-from workbench.recalc.families import Family, Mode, find_families, shifted
+from workbench.recalc.families import Family, Mode, find_families
 from workbench.recalc.graph import Graph
 from workbench.recalc.patch import Change, patched
 from workbench.recalc.printer import address, quoted_sheet
@@ -19,7 +22,10 @@ from workbench.recalc.references import Region
 from workbench.recalc.report import ChangedCell, KeptCell, Report
 from workbench.recalc.results import Results
 from workbench.recalc.store import Column
+from workbench.recalc.targets import resolved, resolved_cell
 from workbench.recalc.values import ERROR, ERROR_OF_CODE, TEXT, CellErrorValue, Scalar
+
+LONGEST_TEXT = 32767
 
 MOST_LISTED = 1000
 """Changed cells that a report lists; it counts the rest."""
@@ -32,25 +38,35 @@ class Workbook:
         self.source = source
         self.model = source.model
         self.path: Path = source.package.path
-        self.families: list[Family] = []
-        for index, part in enumerate(source.parts):
-            if part is not None:
-                self.families += find_families(index, part.scan.formulas, grouped=grouped)
         self.results = Results(self.model)
-        self._collect_arrays()
         self.model.text_of_formula = self._formula_text
+        self._grouped = grouped
+        self.build_graph()
+        self.edited: dict[tuple[int, int, int], Change] = {}
+        """Cells that edits changed, as they go to the file (their values are in the store)."""
+        self.unchained: set[tuple[int, int, int]] = set()
+        """Cells whose formula was overwritten."""
+        self.dirty: list[Region] | None = None
+        """Cells set since the last recalculation; None before the first."""
+        self.validations: dict[int, list[Validation]] = {}
+        """The entry rules of the sheets that were edited."""
+
+    def build_graph(self) -> None:
+        """Find the families and what they read, from the formulas as they now are."""
+        self.families: list[Family] = []
+        for index, part in enumerate(self.source.parts):
+            if part is not None:
+                self.families += find_families(index, part.scan.formulas, grouped=self._grouped)
+        self._collect_arrays()
         self.graph = Graph(self.model, self.families)
         self.engine = Engine(self.model, self.graph, self.results)
-        self._edited: dict[tuple[int, int, int], Change] = {}
-        self._dirty: list[Region] | None = None
-        """Cells set since the last recalculation; None before the first."""
         self._formulas: dict[tuple[int, int, int], int] | None = None
 
     def _collect_arrays(self) -> None:
         for family in self.families:
             place = family.place
             if family.mode is Mode.DYNAMIC:
-                self.model.spills[place.sheet, place.row, place.column] = family.extent
+                self.model.spills.setdefault((place.sheet, place.row, place.column), family.extent)
         if self.model.spills:
             for index, part in enumerate(self.source.parts):
                 if part is not None:
@@ -73,17 +89,53 @@ class Workbook:
         """The sheets in order."""
         return [sheet.name for sheet in self.model.store.sheets]
 
+    # --- cells
+
+    def value(self, target: str) -> Scalar:
+        """The value of a cell named by address, defined name or labels. Raises `CellError`."""
+        r = resolved_cell(self.model, target)
+        return self.model.store.cell(r.sheet, r.row1, r.column1)
+
+    def values(self, target: str) -> list[list[Scalar]]:
+        """The rows of values of a range, a defined name or a table's data. Raises `CellError`."""
+        r = self.model.store.clipped(resolved(self.model, target))
+        cell = self.model.store.cell
+        return [
+            [cell(r.sheet, row, column) for column in range(r.column1, r.column2 + 1)]
+            for row in range(r.row1, r.row2 + 1)
+        ]
+
+    def formula(self, target: str) -> str | None:
+        """The formula of a cell as Excel shows it; None where the cell holds none. Raises `CellError`."""
+        r = resolved_cell(self.model, target)
+        return self._formula_text(r.sheet, r.row1, r.column1)
+
+    def locate(self, target: str) -> str:
+        """The address of a cell or range named in any way, with its sheet. Raises `CellError`."""
+        r = resolved(self.model, target)
+        first = self.label(r.sheet, r.row1, r.column1)
+        return first if r.rows * r.columns == 1 else f"{first}:{address(r.row2, r.column2)}"
+
+    def set(self, target: str, value: Scalar | int, *, overwrite_formula: bool = False) -> None:
+        """Put a value into a cell; None clears it. Formulas follow at the next `recalculate`.
+
+        Raises `CellError` where the cell's validation or protection refuses it, and where the cell holds a
+        formula, unless `overwrite_formula`.
+        """
+        r = resolved_cell(self.model, target)
+        set_cell(self, r.sheet, r.row1, r.column1, _cell_value(value, target), overwrite_formula=overwrite_formula)
+
     # --- recalculation
 
     def recalculate(self, full: bool = False) -> Report:
         """Evaluate what the edits since the last call reach, or everything the first time and when `full`."""
-        if full or self._dirty is None:
+        if full or self.dirty is None:
             self.engine.run()
         else:
             volatile = {i for i, p in enumerate(self.graph.precedents) if p.volatile}
-            wanted = self.engine.reached_by(self._dirty) | self.graph.dependents(volatile)
+            wanted = self.engine.reached_by(self.dirty) | self.graph.dependents(volatile)
             self.engine.run(wanted)
-        self._dirty = []
+        self.dirty = []
         return self.report()
 
     def report(self) -> Report:
@@ -156,9 +208,11 @@ class Workbook:
             changes.setdefault(sheet, {})[row, column] = Change(
                 self.model.store.cell(sheet, row, column), array_ref=ref
             )
-        for (sheet, row, column), change in self._edited.items():
-            changes.setdefault(sheet, {})[row, column] = change
-        parts = {}
+        for (sheet, row, column), change in self.edited.items():
+            changes.setdefault(sheet, {})[row, column] = replace(change, value=self.model.store.cell(sheet, row, column))
+        parts: dict[str, bytes] = {}
+        if self.unchained and self.source.chain is not None:
+            parts[self.source.chain] = unchained(self.source, self.unchained)
         for sheet, mine in changes.items():
             part = self.source.parts[sheet]
             if part is None or not mine:
@@ -203,6 +257,24 @@ def fill_cached_values(path: str | Path) -> Report:
     return report
 
 
+def _cell_value(value: Scalar | int, target: str) -> Scalar:
+    """A Python value as a cell takes it. Raises `CellError` for what is none."""
+    if value is None or isinstance(value, bool | CellErrorValue):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, int | float | np.integer | np.floating):
+        number = float(value)
+        if number - number != 0:
+            raise CellError(f"a cell can't hold {number}", where=target, remedy="give a finite number")
+        return number
+    if not isinstance(value, str):
+        raise CellError(f"a cell can't hold a {type(value).__name__}", where=target, remedy="give a number or a text")
+    if len(value) > LONGEST_TEXT:
+        raise CellError(f"the text has {len(value)} characters", where=target, remedy=f"a cell holds {LONGEST_TEXT}")
+    return value
+
+
 def _items(column: Column, rows: np.ndarray) -> list[tuple[int, Scalar]]:
     """The values of the cells in those rows."""
     if not rows.size:
@@ -233,6 +305,3 @@ def _scalar_of(column: Column, row: int) -> Scalar:
         return None
     text = None if column.text is None else column.text[low]
     return _scalar(int(column.kind[low]), float(column.num[low]), text)
-
-
-__all__ = ["CellError", "Workbook", "fill_cached_values", "open_workbook", "shifted"]
