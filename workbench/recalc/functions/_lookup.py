@@ -31,6 +31,9 @@ class Sorted:
     last: Positions
 
 
+_RISING = (NUMBER, TEXT, BOOL)
+
+
 class Index:
     """The elements of one vector, in order."""
 
@@ -104,12 +107,21 @@ class Index:
         return np.where(known.values[at] == nums, places, -1)
 
     def nearest(self, kind: int, num: float, word: str, larger: bool, last: bool = False) -> int:
-        """The largest value of the same kind not above (or smallest not below) that one, in any order; -1 when none."""
+        """The largest value not above (or smallest not below) that one, in any order; -1 when none.
+
+        All numbers are below all texts, these below FALSE and TRUE; blanks and errors don't count.
+        """
         if kind in (BLANK, ERROR):
             return self.exact(kind, num, word, last)
         known = self.sorted(kind)
         key: Any = word.lower() if kind == TEXT else num
         at = bisect_left(known.values, key) if larger else bisect_right(known.values, key) - 1
+        others = _RISING[_RISING.index(kind) + 1 :] if larger else _RISING[: _RISING.index(kind)][::-1]
+        for other in others:
+            if 0 <= at < len(known.values):
+                break
+            known = self.sorted(other)
+            at = 0 if larger else len(known.values) - 1
         if not 0 <= at < len(known.values):
             return -1
         return int((known.last if last else known.first)[at])
@@ -175,25 +187,32 @@ class Index:
                 high = middle
         return int(places[low - 1]) if low else -1
 
+    @cached_property
+    def _mixed(self) -> tuple[list[int], list[tuple[int, Any]]]:
+        """Positions and keys, in place, of all that is neither blank nor an error; kinds in the order of `nearest`."""
+        places = np.flatnonzero((self.kinds != BLANK) & (self.kinds != ERROR)).tolist()
+        return places, [
+            (_RISING.index(kind), self.words[at].lower() if kind == TEXT else float(self.nums[at]))
+            for at, kind in zip(places, self.kinds[places].tolist(), strict=True)
+        ]
+
+    @cached_property
+    def _mixed_falling(self) -> tuple[list[int], list[tuple[int, Any]]]:
+        places, keys = self._mixed
+        return places[::-1], keys[::-1]
+
     def binary(self, kind: int, num: float, word: str, mode: int, falling: bool) -> int:
-        """Binary search in the given order: exact (mode 0), next smaller (-1) or next larger (1)."""
-        if kind not in (NUMBER, TEXT, BOOL):
+        """Binary search in ascending or descending order: exact (mode 0), next smaller (-1) or next larger (1)."""
+        if kind in (BLANK, ERROR):
             return self.exact(kind, num, word)
-        places, listed, _ = self._columns[kind]
-        key: Any = word.lower() if kind == TEXT else num
-        low, high = 0, len(listed) - 1
-        while low <= high:
-            middle = (low + high) // 2
-            if listed[middle] == key:
-                return int(places[middle])
-            if (listed[middle] < key) != falling:
-                low = middle + 1
-            else:
-                high = middle - 1
-        if mode == 0:
-            return -1
-        at = (low if falling else high) if mode == -1 else (high if falling else low)
-        return int(places[at]) if 0 <= at < len(listed) else -1
+        places, keys = self._mixed_falling if falling else self._mixed
+        key = (_RISING.index(kind), word.lower() if kind == TEXT else num)
+        at = bisect_left(keys, key)
+        if not (at < len(keys) and keys[at] == key):
+            if mode == 0:
+                return -1
+            at += -1 if mode == -1 else 0
+        return places[at] if 0 <= at < len(places) else -1
 
 
 def index_of(table: Value, key: Any, vector: Callable[[Any], Any]) -> Index:

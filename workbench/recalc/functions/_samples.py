@@ -175,6 +175,27 @@ def counted(value: Value, *, everything: bool = False) -> tuple[Floats, Bools | 
     return x, None if bool(where.all()) else where, first
 
 
+def paired(x: Value, y: Value) -> tuple[Floats, Floats, Bools | None, Floats | None]:
+    """(x, y, where, error codes (S, F)) at the places where both arrays hold a number; x and y are 0 elsewhere.
+
+    #N/A when the arrays differ in size; errors in either win.
+    """
+    if x.shape[2] * x.shape[3] != y.shape[2] * y.shape[3]:
+        nothing = np.zeros((1, 1, 1))
+        return nothing, nothing, None, np.full((1, 1), float(CellErrorValue.NA.code))
+    a, b = np.broadcast_arrays(*(v.num.reshape(*v.shape[:2], -1) for v in (x, y)))
+    if x.uniform == NUMBER and y.uniform == NUMBER:
+        return a, b, None, None
+    first, second = (v.kinds.reshape(*v.shape[:2], -1) for v in (x, y))
+    both = np.asarray((first == NUMBER) & (second == NUMBER))
+    failed = np.where(first == ERROR, a, np.where(second == ERROR, b, 0.0))
+    codes: Floats | None = None
+    if failed.any():
+        at = (failed != 0).argmax(axis=-1)[..., None]
+        codes = np.take_along_axis(failed, at, axis=-1)[..., 0]
+    return np.where(both, a, 0.0), np.where(both, b, 0.0), both, codes
+
+
 def sample(value: Value) -> tuple[Floats, Lengths, Floats | None]:
     """`ordered` numbers of an array argument and its errors, sorted once for all cells that read the range."""
 

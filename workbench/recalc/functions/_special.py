@@ -297,7 +297,12 @@ def student_quantile(p: float, freedom: float) -> float:
     if p == 0.5:
         return 0.0
     tail = min(p, 1 - p)
-    t = quantile(lambda x: 1 - student_tail(x, freedom), lambda x: student_tail(x, freedom), 1 - tail, tail)
+
+    def inside(t: float) -> float:
+        square = t * t
+        return beta_i(0.5, freedom / 2, square / (freedom + square), freedom / (freedom + square))
+
+    t = quantile(inside, lambda t: 2 * student_tail(t, freedom), 1 - 2 * tail, 2 * tail)
     return t if p > 0.5 else -t
 
 

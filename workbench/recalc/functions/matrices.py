@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.recalc.functions._samples import lanes
+from workbench.recalc.functions._samples import lanes, paired
 from workbench.recalc.registry import ARRAY, INTEGER, lane, vector
-from workbench.recalc.values import ERROR, NUMBER, CellErrorValue, Floats, Objects, Scalar, Value
+from workbench.recalc.values import CellErrorValue, Floats, Objects, Scalar, Value
 
 _VALUE = CellErrorValue.VALUE
 
@@ -82,22 +82,6 @@ def munit(size: float) -> Scalar | Floats:
 # --- pairs
 
 
-def _pairs(x: Value, y: Value) -> tuple[Floats, Floats, Any]:
-    """Numbers at places where both arrays hold one, 0 elsewhere; #N/A when the sizes differ, errors win."""
-    if x.shape[2] * x.shape[3] != y.shape[2] * y.shape[3]:
-        code = float(CellErrorValue.NA.code)
-        return np.zeros((1, 1, 1)), np.zeros((1, 1, 1)), np.full((1, 1), code)
-    a, b = (v.num.reshape(*v.shape[:2], -1) for v in (x, y))
-    if x.uniform == NUMBER and y.uniform == NUMBER:
-        return a, b, None
-    kinds = [v.kinds.reshape(*v.shape[:2], -1) for v in (x, y)]
-    both = (kinds[0] == NUMBER) & (kinds[1] == NUMBER)
-    failed = np.where(kinds[0] == ERROR, a, np.where(kinds[1] == ERROR, b, 0.0))
-    at = (failed != 0).argmax(axis=-1)[..., None]
-    codes = np.take_along_axis(failed, at, axis=-1)[..., 0]
-    return np.where(both, a, 0.0), np.where(both, b, 0.0), codes if codes.any() else None
-
-
 def _summed(terms: Floats, codes: Any) -> tuple[Floats, Any]:
     return lanes(terms.sum(axis=-1)), None if codes is None else lanes(codes)
 
@@ -105,19 +89,19 @@ def _summed(terms: Floats, codes: Any) -> tuple[Floats, Any]:
 @vector("SUMX2MY2", ARRAY, ARRAY)
 def sumx2my2(x: Value, y: Value) -> tuple[Floats, Any]:
     """Σ (x² − y²)."""
-    a, b, codes = _pairs(x, y)
+    a, b, _, codes = paired(x, y)
     return _summed(a * a - b * b, codes)
 
 
 @vector("SUMX2PY2", ARRAY, ARRAY)
 def sumx2py2(x: Value, y: Value) -> tuple[Floats, Any]:
     """Σ (x² + y²)."""
-    a, b, codes = _pairs(x, y)
+    a, b, _, codes = paired(x, y)
     return _summed(a * a + b * b, codes)
 
 
 @vector("SUMXMY2", ARRAY, ARRAY)
 def sumxmy2(x: Value, y: Value) -> tuple[Floats, Any]:
     """Σ (x − y)²."""
-    a, b, codes = _pairs(x, y)
+    a, b, _, codes = paired(x, y)
     return _summed((a - b) ** 2, codes)
