@@ -26,7 +26,7 @@ from workbench.exchange.imported import (
     text_of,
     weight_in,
 )
-from workbench.exchange.neural_engine.csv_writer import COLUMNS, STATED_TOTALS
+from workbench.exchange.neural_engine.csv_writer import COLUMNS, FILE_LAYOUT, Layout
 from workbench.profile import OperatorRecord, RatioRow, RatioTable, Source, Tensor
 
 _LEVEL = re.compile(r"\s*([\d.]+)\s*%?\s*4x1\s+p(?:er|re)f\s+ratio\s*", re.IGNORECASE)
@@ -75,7 +75,8 @@ def read_profile_rows(
     lines = [_operator(_checked(rows[n], n + 1, path), n + 1, index, path) for index, n in enumerate(filled)]
     operators = [line.operator for line in lines]
     targets = tuple(line.target for line in lines)
-    stated, notes = _stated_totals(rows[end:], operators)
+    as_text = any(line.target is not None and not line.target_text.startswith("=") for line in lines)
+    layout, notes = _layout(rows[end:], operators, as_text)
     notes += _ratio_notes(lines, table)
     when, instance = named_time(path)
     profile = imported_profile(
@@ -87,7 +88,7 @@ def read_profile_rows(
         cores=cores,
         instance=instance,
         warnings=notes,
-        settings={STATED_TOTALS: stated} if stated else {},
+        settings={FILE_LAYOUT: layout.text} if layout.text else {},
     )
     return ImportedProfile(profile, table, targets, tuple(notes))
 
@@ -229,6 +230,7 @@ class _Line:
     row: int
     operator: OperatorRecord
     target: float | None
+    target_text: str
     ratio: str
 
 
@@ -261,7 +263,9 @@ def _operator(cells: Sequence[str], row: int, index: int, path: Path) -> _Line:
         weight=weight,
         support=(supported, "as the file says" if weight else "no constant weight"),
     )
-    return _Line(row, operator, _share(cells[_TARGET], path, f"row {row}, column N"), cells[_RATIO].strip())
+    target_text = cells[_TARGET].strip()
+    target = _share(target_text.removeprefix("="), path, f"row {row}, column N")
+    return _Line(row, operator, target, target_text, cells[_RATIO].strip())
 
 
 def _tensors(cells: Sequence[str], row: int, kind: str, path: Path) -> tuple[Tensor, ...]:
@@ -346,17 +350,22 @@ def _ratio_notes(lines: Sequence[_Line], table: RatioTable) -> list[str]:
     return notes
 
 
-def _stated_totals(rows: Sequence[Sequence[str]], operators: Sequence[OperatorRecord]) -> tuple[str, list[str]]:
-    """The constant totals as they stand, to be written again; a note where the rows don't add up to them."""
+def _layout(
+    rows: Sequence[Sequence[str]], operators: Sequence[OperatorRecord], targets_as_text: bool
+) -> tuple[Layout, list[str]]:
+    """What to keep of how the file stands; a note where its rows don't add up to its totals."""
     stated = [row[_LATENCY].strip() for row in rows[:3] if len(row) > _LATENCY]
     total = sum(op.latency_ms for op in operators)
     try:
         first = float(stated[0])
     except (ValueError, IndexError):
-        return "", ["the file's total latency(ms) is no number and was left out"]
+        return Layout(targets_as_text), ["the file's total latency(ms) is no number and was left out"]
     if abs(first - total) > _ROUNDING_MS * (len(operators) + 2):
-        return "", [f"the file states a total latency of {first:g} ms, but its rows add up to {total:.3f} ms"]
-    return (";".join([*stated, f"{total:.3f}"]) if len(stated) == 3 else ""), []
+        note = f"the file states a total latency of {first:g} ms, but its rows add up to {total:.3f} ms"
+        return Layout(targets_as_text), [note]
+    if len(stated) < 3 or not all(stated):
+        return Layout(targets_as_text), []
+    return Layout(targets_as_text, (stated[0], stated[1], stated[2]), f"{total:.3f}"), []
 
 
 def named_time(path: Path) -> tuple[datetime | None, int]:

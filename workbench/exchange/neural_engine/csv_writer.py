@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -49,12 +51,42 @@ COLUMNS = (
 DEFAULT_TARGET = 0.9
 SPARSE_ALREADY = 0.5
 """A weight with this share of zeros was measured sparse: the engine writes no target for it."""
-STATED_TOTALS = "totals stated in the imported file"
-"""The setting that keeps the totals of an imported file: `total;support;ratio;sum of the file's rows`."""
+FILE_LAYOUT = "imported file's layout"
+"""The setting that keeps how an imported file stood, as `Layout.text` says it."""
 
 _TOTAL_LABELS_COLUMN = 11
 _FORMULA_LIMIT = 8000
 """Characters; Excel takes 8,192."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a file of the engine's own differs from ours, so that it is written again as it was.
+
+    The engine writes a target as the text ` 90%`, which Excel takes for a number and LibreOffice does not; ours
+    is `=90%`, live in both. And it adds up before it rounds, so that its totals may differ from its rows'.
+    """
+
+    targets_as_text: bool = False
+    totals: tuple[str, str, str] | None = None
+    """Column M of the totals as it stood."""
+    rows_ms: str = ""
+    """The sum of the file's latencies: while it holds, so do `totals`."""
+
+    @property
+    def text(self) -> str:
+        """`targets as text, totals 0.221 0.120 0.541 over rows of 0.220`; empty where nothing differs."""
+        parts = ["targets as text"] if self.targets_as_text else []
+        if self.totals is not None:
+            parts.append(f"totals {' '.join(self.totals)} over rows of {self.rows_ms}")
+        return ", ".join(parts)
+
+    @classmethod
+    def parsed(cls, text: str) -> Layout:
+        """The inverse of `text`."""
+        found = re.search(r"totals (\S+) (\S+) (\S+) over rows of (\S+)", text)
+        totals = (found[1], found[2], found[3]) if found else None
+        return cls("targets as text" in text, totals, found[4] if found else "")
 
 
 def write_profile_csv(
@@ -123,9 +155,11 @@ def profile_csv(
         writer.writerow([row.label, *cells, f"{row.others:g}"])
     writer.writerow(COLUMNS)
     first = len(table.rows) + 3
+    layout = Layout.parsed(profile.settings.get(FILE_LAYOUT, ""))
+    target_form = " {}" if layout.targets_as_text else "={}"
     for number, (op, target) in enumerate(zip(operators, targets, strict=True), first):
-        writer.writerow(_operator_cells(op, target, number, ratio_rows, table.levels))
-    for cells in _total_rows(profile, first):
+        writer.writerow(_operator_cells(op, target, number, ratio_rows, table.levels, target_form))
+    for cells in _total_rows(profile, first, layout):
         writer.writerow([""] * _TOTAL_LABELS_COLUMN + cells)
     return out.getvalue()
 
@@ -156,6 +190,7 @@ def _operator_cells(
     row: int,
     ratio_rows: Mapping[tuple[int, ...], int],
     levels: Sequence[float],
+    target_form: str,
 ) -> list[str]:
     weight = op.weight
     return [
@@ -168,7 +203,7 @@ def _operator_cells(
         percent(weight.zero_ratio, 2) if weight else "",
         "true" if op.sparse_support else "",
         f"{op.latency_ms:.3f}",
-        *_estimate_cells(op, target, row, ratio_rows, levels),
+        *_estimate_cells(op, target, row, ratio_rows, levels, target_form),
     ]
 
 
@@ -178,15 +213,16 @@ def _estimate_cells(
     row: int,
     ratio_rows: Mapping[tuple[int, ...], int],
     levels: Sequence[float],
+    target_form: str,
 ) -> list[str]:
-    """Columns N to P. The engine ends latencies with `, `, so N begins with a blank."""
+    """Columns N to P. The engine ends latencies with `, `, so an empty N is a blank."""
     place = ratio_rows.get(op.weight.shape) if op.weight else None
     if not op.sparse_support or target is None or place is None:
         return [" ", "", f"{op.latency_ms:.3f}"]
     lookup = f"{_column(1 + len(levels))}{place}"
     for number, level in reversed(list(enumerate(levels, 1))):
         lookup = f"IF(N{row}={percent(level)},{_column(number)}{place},{lookup})"
-    return [f" {percent(target)}", f"={lookup}", f"=M{row}/O{row}"]
+    return [target_form.format(percent(target)), f"={lookup}", f"=M{row}/O{row}"]
 
 
 def _tensor_cells(tensors: Sequence[Tensor]) -> list[str]:
@@ -202,15 +238,15 @@ def shape_text(shape: tuple[int, ...] | None) -> str:
     return "?" if shape is None else "x".join(map(str, shape))
 
 
-def _total_rows(profile: PerformanceProfile, first: int) -> list[list[str]]:
+def _total_rows(profile: PerformanceProfile, first: int, layout: Layout) -> list[list[str]]:
     operators = profile.operators
-    total, support, ratio = _constant_totals(profile)
+    total, support, ratio = _constant_totals(profile, layout)
     last = first + len(operators) - 1
     end = last + 1
     places = [f"P{first + n}" for n, op in enumerate(operators) if op.sparse_support]
     supported = "=" + "+".join(places) if places else ""
     if len(supported) > _FORMULA_LIMIT:
-        supported = f"=SUMIF(L{first}:L{last},TRUE,P{first}:P{last})"
+        supported = f'=SUMIF(L{first}:L{last},"true",P{first}:P{last})'
     return [
         [
             "total latency(ms)", total, "", "total aim to sparse latency(ms)", f"=SUM(P{first}:P{last})",
@@ -221,16 +257,12 @@ def _total_rows(profile: PerformanceProfile, first: int) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def _constant_totals(profile: PerformanceProfile) -> tuple[str, str, str]:
-    """Column M of the totals: as an imported file stated them while its latencies stand, else from the rows.
-
-    The engine adds up before it rounds, so its totals may differ from its rows' in the last digit.
-    """
+def _constant_totals(profile: PerformanceProfile, layout: Layout) -> tuple[str, str, str]:
+    """Column M of the totals: as an imported file stated them while its latencies stand, else from the rows."""
     latencies = [round(op.latency_ms, 3) for op in profile.operators]
     total = sum(latencies)
-    stated = profile.settings.get(STATED_TOTALS, "").split(";")
-    if len(stated) == 4 and stated[3] == f"{total:.3f}":
-        return stated[0], stated[1], stated[2]
+    if layout.totals is not None and layout.rows_ms == f"{total:.3f}":
+        return layout.totals
     support = sum(ms for ms, op in zip(latencies, profile.operators, strict=True) if op.sparse_support)
     return f"{total:.3f}", f"{support:.3f}", f"{support / total if total else 0.0:.3f}"
 
