@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from workbench.recalc import calling, operators
+from workbench.recalc.coerce import date_system_1904
 from workbench.recalc.nodes import (
     Apply,
     Area,
@@ -33,6 +34,7 @@ from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Reference, Region
 from workbench.recalc.registry import FUNCTIONS, Call, Lambda, Operand
 from workbench.recalc.values import (
     ERROR,
+    Bools,
     CellErrorValue,
     Failure,
     NotEvaluable,
@@ -80,6 +82,9 @@ class Workspace(Protocol):
 
     def spill_region(self, sheet: int, row: int, column: int) -> Region | None:
         """The range that the array formula in that cell fills."""
+
+    def left_out(self, region: Region, *, hidden: bool, filtered: bool, nested: bool) -> Bools | None:
+        """Which cells (R, C) of a fixed region SUBTOTAL and AGGREGATE skip; None for none."""
 
     def formula_text(self, sheet: int, row: int, column: int) -> str | None:
         """The formula of a cell as Excel shows it, with `=`."""
@@ -439,6 +444,17 @@ class Evaluation:
         else:
             yield self.dereferenced(operand)
 
+    def shown_parts(
+        self, index: int, *, hidden: bool, filtered: bool, nested: bool
+    ) -> Iterator[tuple[Value, Bools | None]]:
+        for region in self.reference(index).regions:
+            if region.moves and self.place.count > 1:
+                raise Unvectorisable
+            fixed = region.at(0)
+            value = self._read(fixed)
+            skipped = self.workspace.left_out(fixed, hidden=hidden, filtered=filtered, nested=nested)
+            yield value, None if skipped is None else skipped[: value.shape[2], : value.shape[3]]
+
     def scalar(self, index: int) -> Scalar:
         value = self.value(index)
         if value.shape[:2] != (1, 1):
@@ -566,6 +582,7 @@ def evaluate_lanes(workspace: Workspace, node: Node, place: Place, *, arrays: bo
     Lanes that can't be evaluated together are evaluated in halves or one by one.
     Raises `NotEvaluable`.
     """
+    date_system_1904.set(workspace.date1904)
     try:
         return Evaluation(workspace, place, arrays=arrays, scenarios=workspace.scenarios).final(node)
     except RecursionError:

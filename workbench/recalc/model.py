@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from workbench.recalc.lexer import FormulaError
 from workbench.recalc.nodes import CellReference, ErrorLiteral, Node, TableReference
 from workbench.recalc.parser import parse
 from workbench.recalc.references import Region
 from workbench.recalc.store import Store
-from workbench.recalc.values import CellErrorValue, NotEvaluable, Value
+from workbench.recalc.values import Bools, CellErrorValue, NotEvaluable, Value
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,12 @@ class Model:
     date1904: bool = False
     scenarios: int = 1
     spills: dict[tuple[int, int, int], Region] = field(default_factory=dict)
+    hidden_rows: dict[int, frozenset[int]] = field(default_factory=dict)
+    """Sheet index → rows hidden by hand or by a filter."""
+    filtered_rows: dict[int, frozenset[int]] = field(default_factory=dict)
+    """Sheet index → the rows of them that a filter hides."""
+    subtotals: dict[int, frozenset[tuple[int, int]]] = field(default_factory=dict)
+    """Sheet index → (row, column) of the cells whose formula calls SUBTOTAL or AGGREGATE."""
     text_of_formula: Callable[[int, int, int], str | None] | None = None
     watch: Callable[[Region], None] | None = None
     """Called before a region is read while cells with unknown precedents are evaluated."""
@@ -152,6 +160,25 @@ class Model:
     def spill_region(self, sheet: int, row: int, column: int) -> Region | None:
         """The range that the array formula in that cell fills."""
         return self.spills.get((sheet, row, column))
+
+    def left_out(self, region: Region, *, hidden: bool, filtered: bool, nested: bool) -> Bools | None:
+        """Which cells (R, C) of a fixed region SUBTOTAL and AGGREGATE skip; None for none."""
+        rows: set[int] = set()
+        for wanted, known in ((hidden, self.hidden_rows), (filtered, self.filtered_rows)):
+            if wanted:
+                rows |= {row for row in known.get(region.sheet, ()) if region.row1 <= row <= region.row2}
+        cells = {
+            (row, column)
+            for row, column in (self.subtotals.get(region.sheet, ()) if nested else ())
+            if region.row1 <= row <= region.row2 and region.column1 <= column <= region.column2
+        }
+        if not rows and not cells:
+            return None
+        skipped = np.zeros((region.rows, region.columns), dtype=bool)
+        skipped[[row - region.row1 for row in rows]] = True
+        for row, column in cells:
+            skipped[row - region.row1, column - region.column1] = True
+        return skipped
 
     def formula_text(self, sheet: int, row: int, column: int) -> str | None:
         """The formula of a cell as Excel shows it, with `=`."""

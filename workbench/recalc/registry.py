@@ -45,7 +45,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from workbench.recalc import values
-from workbench.recalc.values import Scalar, Value
+from workbench.recalc.values import Bools, Scalar, Value
 
 if TYPE_CHECKING:
     from workbench.recalc.nodes import Node
@@ -247,6 +247,12 @@ class Call(Protocol):
 
     def parts(self, index: int) -> Iterator[Value]:
         """The whole values of all areas of an argument (a union, a 3-D reference)."""
+
+    def shown_parts(
+        self, index: int, *, hidden: bool, filtered: bool, nested: bool
+    ) -> Iterator[tuple[Value, Bools | None]]:
+        """As `parts`, of a reference, each with a mask (R, C) of what to skip: rows hidden by hand or a filter, rows
+        that a filter hides, cells with subtotals of their own."""
 
     def scalar(self, index: int) -> Scalar:
         """The argument as one Python value; raises Unvectorisable when it varies over lanes."""
