@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -43,12 +44,20 @@ _MONTH_DAY = re.compile(rf"{_MONTH}[- /](\d{{1,2}}),?\s+(\d{{4}})")
 _MONTH_YEAR = re.compile(rf"{_MONTH}[- /](\d{{4}}|\d{{2}})")
 
 
-@lru_cache(maxsize=65536)
+date_system_1904: ContextVar[bool] = ContextVar("date_system_1904", default=False)
+"""Whether the workbook being evaluated counts days from 1904."""
+
+
 def parse_number(text: str) -> float | None:
     """The number that Excel reads in `text` (number, percent, money, fraction, date, time), else None.
 
-    Dates are in the 1900 system.
+    Dates are in the system of the workbook being evaluated.
     """
+    return _parsed_number(text, date_system_1904.get())
+
+
+@lru_cache(maxsize=65536)
+def _parsed_number(text: str, date1904: bool) -> float | None:
     stripped = text.strip(" \xa0")
     if not stripped:
         return None
@@ -175,7 +184,12 @@ def _serial(year: int, month: int, day: int) -> float | None:
         return None
     if year < 1900:
         return None
-    return float(days if days > 60 else days - 1)
+    serial = days if days > 60 else days - 1
+    if date_system_1904.get():
+        serial -= 1462
+        if serial < 0:
+            return None
+    return float(serial)
 
 
 def format_number(value: float) -> str:

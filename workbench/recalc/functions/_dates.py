@@ -9,13 +9,9 @@ from __future__ import annotations
 import calendar
 import datetime
 import math
-from contextvars import ContextVar
 
-from workbench.recalc.coerce import parse_number
+from workbench.recalc.coerce import date_system_1904, parse_number
 from workbench.recalc.values import CellErrorValue, Failure, Scalar
-
-date_system_1904: ContextVar[bool] = ContextVar("date_system_1904", default=False)
-"""Whether the workbook being evaluated counts days from 1904."""
 
 LAST_SERIAL = 2958465
 """31 December 9999."""
@@ -36,6 +32,19 @@ def ymd(serial: float) -> tuple[int, int, int]:
         return 1900, 1, 0
     date = datetime.date.fromordinal(day + (693594 if day > 60 else 693595))
     return date.year, date.month, date.day
+
+
+def calendar_day(serial: int, date1904: bool) -> tuple[int, int, int, int]:
+    """Year, month, day and weekday (0 Sunday) of a serial number of the given system."""
+    if date1904:
+        serial += _SHIFT_1904
+    week = (serial - 1) % 7
+    if serial == 60:
+        return 1900, 2, 29, week
+    if serial == 0:
+        return 1900, 1, 0, week
+    date = datetime.date.fromordinal(serial + (693594 if serial > 60 else 693595))
+    return date.year, date.month, date.day, week
 
 
 def serial_of(year: int, month: int, day: int) -> int:

@@ -118,17 +118,19 @@ def na() -> CellErrorValue:
     return CellErrorValue.NA
 
 
-def _first(value: Value) -> Value:
-    return value if value.shape[2:] == (1, 1) else value[:, :, :1, :1]
+def first_element(call: Call, index: int) -> Value:
+    """An argument's value; of a reference that of its first cell."""
+    operand = call.operand(index)
+    value = call.dereferenced(operand)
+    if not isinstance(operand, Reference) or value.shape[2:] == (1, 1):
+        return value
+    return value[:, :, :1, :1]
 
 
 @lazy("N", minimum=1, maximum=1)
 def n(call: Call) -> Operand:
     """Numbers and errors as they are, TRUE as 1, anything else as 0; of a reference its first cell."""
-    operand = call.operand(0)
-    value = call.dereferenced(operand)
-    if isinstance(operand, Reference):
-        value = _first(value)
+    value = first_element(call, 0)
     if value.uniform == NUMBER:
         return value.unreferenced()
     kinds = value.kinds
