@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.errors import BookError
+from workbench.recalc import hiding
 from workbench.recalc.model import Model, Table
 from workbench.recalc.package import Package
 from workbench.recalc.parser import column_number
 from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Region
+from workbench.recalc.richerrors import rich_errors
 from workbench.recalc.sheetxml import Scan, plain_text, scan, shared_strings, without_markup
 from workbench.recalc.store import Sheet, Store
-from workbench.recalc.values import Objects
+from workbench.recalc.values import CellErrorValue, Objects
 
 _RELATIONSHIP_ID = re.compile(r"\{.*/relationships\}id")
 _RANGE = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})(?::\$?([A-Za-z]{1,3})\$?(\d{1,7}))?")
@@ -41,6 +43,8 @@ class Source:
     hidden_names: frozenset[str] = frozenset()
     """Upper-case defined names that are hidden from users."""
     warnings: list[str] = field(default_factory=list)
+    rich_errors: dict[int, CellErrorValue] = field(default_factory=dict)
+    """What the `vm` indices of errors stand for."""
     chain: str | None = None
     """The part that lists formula cells (calcChain), where there is one."""
 
@@ -66,13 +70,22 @@ def _read(package: Package, path: Path) -> Source:
     model.date1904 = properties is not None and properties.get("date1904") in ("1", "true")
     hidden = _define_names(model, root, len(parts))
     for index, part in enumerate(parts):
-        if part is not None and b"tablePart" in part.data:
-            _add_tables(package, model, index, paths[index])
+        if part is None:
+            continue
+        filters = [hiding.sheet_filter(part.data)]
+        if b"tablePart" in part.data:
+            filters += _add_tables(package, model, index, paths[index])
+        regions = [range_region(text, index) for text in filters if text is not None]
+        hiding.note_hidden_rows(model, index, part.data, part.scan, [r for r in regions if r is not None])
+        hiding.note_subtotals(model, index, part.scan)
+    newer = rich_errors(package, related) if any(part is not None and part.scan.rich for part in parts) else {}
+    if newer:
+        _set_rich_errors(store, parts, newer)
     chain = next((target for kind, target in related.values() if kind == "calcChain"), None)
     warnings = []
     if package.signed:
         warnings.append(f"{path.name} carries a digital signature, which any change of the file makes invalid")
-    return Source(package, model, parts, hidden, warnings, chain if chain in package.names else None)
+    return Source(package, model, parts, hidden, warnings, newer, chain if chain in package.names else None)
 
 
 def _workbook_part(package: Package) -> str:
@@ -121,6 +134,13 @@ def _sheets(
     return Store(sheets), parts, paths
 
 
+def _set_rich_errors(store: Store, parts: list[SheetPart | None], newer: dict[int, CellErrorValue]) -> None:
+    for index, part in enumerate(parts):
+        for row, column, metadata in [] if part is None else part.scan.rich:
+            if metadata in newer and isinstance(store.cell(index, row, column), CellErrorValue):
+                store.write(index, row, column, newer[metadata])
+
+
 def _define_names(model: Model, root: ElementTree.Element, sheets: int) -> frozenset[str]:
     hidden = set()
     for item in root.findall("{*}definedNames/{*}definedName"):
@@ -134,7 +154,9 @@ def _define_names(model: Model, root: ElementTree.Element, sheets: int) -> froze
     return frozenset(hidden)
 
 
-def _add_tables(package: Package, model: Model, sheet: int, part: str) -> None:
+def _add_tables(package: Package, model: Model, sheet: int, part: str) -> list[str | None]:
+    """Adds the tables of a sheet; the ranges of their active filters."""
+    filters = []
     for kind, target in package.relationships(part).values():
         if kind != "table":
             continue
@@ -149,6 +171,8 @@ def _add_tables(package: Package, model: Model, sheet: int, part: str) -> None:
         header = int(root.get("headerRowCount", "1"))
         totals = int(root.get("totalsRowCount", "0"))
         model.tables[name.lower()] = Table(name, region, header, totals, columns)
+        filters.append(hiding.table_filter(root))
+    return filters
 
 
 def range_region(text: str, sheet: int) -> Region | None:
