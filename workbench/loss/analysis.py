@@ -30,6 +30,9 @@ LEVELS: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99
 MEMORY_BYTES = 1 << 30
 """Data and dense outputs above this go to a temporary folder."""
 
+CONTROL_LIMIT = 1e-3
+"""Relative difference of dense outputs above which a measured profile carries a warning."""
+
 MAGNITUDE, MEASURED, APPROXIMATED = "magnitude", "measured", "approximated"
 
 MAGNITUDE_METRIC = "mean |w| of the last 1 % of weights removed"
@@ -186,10 +189,17 @@ def _measured(model: LoadedModel, choices: _Choices, run: _Run) -> LossProfile:
         "samples": f"{made.samples:,} in {made.batches:,} runs of at most {run.batch}",
         "runtime": f"{runtime_version()}, {run.threads} threads",
     }
+    settings["dense control run"] = f"outputs within {made.control:.1g} of the unchanged model's, relative"
+    warnings = []
+    if made.control > CONTROL_LIMIT:
+        warnings.append(
+            f"dense outputs differ by {made.control:.1%} from the unchanged model's, whose constant weights "
+            "ONNX Runtime runs in lower precision"
+        )
     if not math.isnan(made.run_ms):
         settings["time of a run"] = f"{made.run_ms:.3g} ms with a layer pruned, and as much as the metric takes"
     settings["agreement with magnitudes"] = _agreement(rows, choices.levels)
-    return _profile(model, choices, MEASURED, loss.name, rows, made.samples, settings)
+    return _profile(model, choices, MEASURED, loss.name, rows, made.samples, settings, warnings)
 
 
 def _approximated(

@@ -26,7 +26,8 @@ from workbench.loss.metrics import Loss
 from workbench.loss.patterns import Pattern
 from workbench.profiling.inputs import Arrays, model_inputs
 from workbench.profiling.loading import LoadedModel
-from workbench.profiling.sessions import runtime_version
+from workbench.profiling.runs import open_unique
+from workbench.profiling.sessions import runtime_version, session_options
 
 Progress = Callable[[str, float], None]
 """Called with what is being done, with the time left, and the share of the whole that is done, 0 to 1."""
@@ -45,6 +46,8 @@ class Measurement:
     batches: int
     run_ms: float
     """Median time of a run over one batch, with a pruned weight; NaN where all was known already."""
+    control: float
+    """Dense control run: the largest difference to the unchanged model's outputs, relative to the largest value."""
     resumed: int
     """How many of the losses an earlier, interrupted measurement had found."""
 
@@ -69,7 +72,9 @@ def measure_losses(
     `journals` is where results so far are kept (None: nowhere). Raises `ModelError` for data that doesn't fit the
     model, and for dense outputs or losses that aren't numbers.
     """
-    session = FedSession(model, layers, threads, _outputs(model))
+    outputs = _outputs(model)
+    session = FedSession(model, layers, threads, outputs)
+    control = 0.0
     store = BatchStore(memory_bytes)
     journal: Journal | None = None
     try:
@@ -78,10 +83,12 @@ def measure_losses(
             dense = session.run(one.feeds)
             _check_dense(dense, model.path)
             _check_labels(one, dense, loss, model.path)
+            if not store.batches:
+                control = _control(model, one.feeds, dense, threads)
             store.add(one, dense)
         if journals is not None:
             journal = Journal(journals, _question(model, session.weights, store, loss, pattern))
-        found = _Losses(session, store, loss, model.path, journal)
+        found = _Losses(session, store, loss, model.path, journal, control)
         result = found.measure(model, layers, pattern, levels, progress)
         if journal is not None:
             journal.remove()
@@ -96,9 +103,16 @@ class _Losses:
     """The state of a measurement that is under way."""
 
     def __init__(
-        self, session: FedSession, store: BatchStore, loss: Loss, where: Path, journal: Journal | None
+        self,
+        session: FedSession,
+        store: BatchStore,
+        loss: Loss,
+        where: Path,
+        journal: Journal | None,
+        control: float,
     ) -> None:
-        self._session, self._store, self._loss, self._where, self._journal = session, store, loss, where, journal
+        self._session, self._store, self._loss, self._where = session, store, loss, where
+        self._journal, self._control = journal, control
         self._run_ms: list[float] = []
 
     def measure(
@@ -144,7 +158,9 @@ class _Losses:
                 pruner.restore()
         ordered = {name: dict(sorted(values.items())) for name, values in losses.items()}
         run_ms = float(np.median(self._run_ms)) if self._run_ms else math.nan
-        return Measurement(ordered, self._store.samples, len(self._store.batches), run_ms, len(todo) - len(left))
+        return Measurement(
+            ordered, self._store.samples, len(self._store.batches), run_ms, self._control, len(todo) - len(left)
+        )
 
     def _mean_loss(self, layer: PrunableLayer, level: float) -> float:
         total = 0.0
@@ -161,6 +177,19 @@ class _Losses:
                 remedy="leave the layer or the level out with --layers or --levels, or choose another --metric",
             )
         return value
+
+
+def _control(model: LoadedModel, feeds: Arrays, dense: Arrays, threads: int) -> float:
+    """How far the session with weights as inputs is from a plain one, dense."""
+    plain = open_unique(model, session_options(threads))
+    expected = dict(zip(dense, plain.run(list(dense), feeds), strict=True))
+    worst = 0.0
+    for name, array in expected.items():
+        if array.size and array.shape == dense[name].shape:
+            largest = float(np.abs(array.astype(np.float64)).max())
+            difference = np.abs(array.astype(np.float64) - dense[name].astype(np.float64)).max()
+            worst = max(worst, float(difference) / largest if largest else float(difference))
+    return worst
 
 
 def _number(loss: Loss, dense: Arrays, pruned: Arrays, batch: Batch) -> float:
