@@ -21,7 +21,7 @@ import uno
 import unohelper
 from com.sun.star.awt import XCallback
 from com.sun.star.bridge import XInstanceProvider
-from com.sun.star.frame import FeatureStateEvent, XDispatch, XDispatchProvider
+from com.sun.star.frame import DispatchResultEvent, FeatureStateEvent, XDispatchProvider, XNotifyingDispatch
 from com.sun.star.lang import XInitialization, XServiceInfo
 from com.sun.star.task import XJobExecutor
 
@@ -108,8 +108,12 @@ def log_file(chosen):
     return path
 
 
-def run(context, document, action):
-    """Start `action` on `document`, or cancel the one that runs there."""
+def ignore(outcome):
+    """Nobody waits for the outcome."""
+
+
+def run(context, document, action, ended=ignore):
+    """Start `action` on `document`, or cancel the one that runs there; `ended` gets the outcome, or None."""
     key = document.RuntimeUID
     with _lock:
         busy = _running.get(key)
@@ -118,9 +122,11 @@ def run(context, document, action):
             show(context, document, "Nothing is running.")
         else:
             busy.touch()
+        ended(None)
         return
     if busy is not None:
         show(context, document, "An action is still running on this document; press Cancel to end it.")
+        ended(None)
         return
     chosen = settings()
     python = chosen.get("python", "")
@@ -132,6 +138,7 @@ def run(context, document, action):
             f"The Python interpreter of the workbench is gone ({python or 'none configured'}). "
             "Install the buttons again: workbench buttons install --libreoffice",
         )
+        ended(None)
         return
     flag = pathlib.Path(tempfile.gettempdir(), "workbench-cancel-" + uuid.uuid4().hex)
     command = [python, "-P", "-m", chosen.get("module", "workbench.buttons"), action]
@@ -148,13 +155,16 @@ def run(context, document, action):
             )
     except OSError as error:
         report(context, document, action, f"The workbench could not be started: {error}")
+        ended(None)
         return
     with _lock:
         _running[key] = flag
-    threading.Thread(target=follow, args=(context, document, key, action, child, flag), daemon=True).start()
+    frame = document.CurrentController.Frame if document.CurrentController is not None else None
+    arguments = (context, document, frame, key, action, child, flag, ended)
+    threading.Thread(target=follow, args=arguments, daemon=True).start()
 
 
-def follow(context, document, key, action, child, flag):
+def follow(context, document, frame, key, action, child, flag, ended):
     """Wait for the child, then show its outcome: one line of JSON on its standard output."""
     output = child.stdout.read().decode("utf-8", "replace").strip().splitlines()
     status = child.wait()
@@ -166,15 +176,18 @@ def follow(context, document, key, action, child, flag):
     except ValueError:
         outcome = {}
     try:
+        if frame is not None and frame.Controller is not None:
+            document = frame.Controller.Model  # its file may have been replaced and loaded again
         if "message" not in outcome:
             log = settings().get("log", "")
             report(context, document, action, f"The workbench ended without a result (exit code {status}); see {log}")
-            return
-        if outcome.get("unreported"):
-            box(context, document, outcome["message"])
-        show(context, document, outcome["message"])
+        else:
+            if outcome.get("unreported"):
+                box(context, document, outcome["message"])
+            show(context, document, outcome["message"])
     except Exception:  # the document was closed meanwhile: there is nothing left to show anything in
-        return
+        pass
+    ended(outcome)
 
 
 def show(context, document, text):
@@ -234,7 +247,7 @@ def box(context, document, text):
     caller.addCallback(ShowBox(context, document, text), None)
 
 
-class Buttons(unohelper.Base, XServiceInfo, XInitialization, XDispatchProvider, XDispatch, XJobExecutor):
+class Buttons(unohelper.Base, XServiceInfo, XInitialization, XDispatchProvider, XNotifyingDispatch, XJobExecutor):
     """Handles `org.workbench.buttons:ACTION` for one window; `trigger(ACTION)` serves Basic macros."""
 
     def __init__(self, context):
@@ -254,13 +267,30 @@ class Buttons(unohelper.Base, XServiceInfo, XInitialization, XDispatchProvider, 
     def dispatch(self, url, arguments):
         self._start(url.Complete[len(PROTOCOL) :])
 
+    def dispatchWithNotification(self, url, arguments, listener):
+        """As `dispatch`; at the end `listener` gets the outcome as JSON, empty where the action did not run."""
+
+        def ended(outcome):
+            event = DispatchResultEvent()
+            event.Source = self
+            event.State = 1 if outcome and outcome.get("exit_code") == 0 else 0
+            event.Result = json.dumps(outcome) if outcome else ""
+            try:
+                listener.dispatchFinished(event)
+            except Exception:  # the listener is gone
+                return
+
+        self._start(url.Complete[len(PROTOCOL) :], ended)
+
     def trigger(self, action):
         self._start(action)
 
-    def _start(self, action):
+    def _start(self, action, ended=ignore):
         document = spreadsheet_of(self.context, self.frame)
-        if document is not None:
-            run(self.context, document, action)
+        if document is None:
+            ended(None)
+        else:
+            run(self.context, document, action, ended)
 
     def addStatusListener(self, listener, url):
         event = FeatureStateEvent()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.buttons.messages import Setting
 from workbench.buttons.registry import Outcome, action
@@ -11,7 +13,10 @@ from workbench.buttons.session import Session
 from workbench.errors import BookError, WorkbenchError
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from workbench.book import Book
+    from workbench.profile import PerformanceProfile
     from workbench.recalc import Report
 
 _PROFILE = Setting("profile", "", "the profile's name; empty: the one of the sheet in front, or the only one")
@@ -65,26 +70,53 @@ def check(session: Session, settings: dict[str, str]) -> Outcome:
 
 @action("Profile again", [_PROFILE, _MODEL, _SECONDS])
 def profile_again(session: Session, settings: dict[str, str]) -> Outcome:
-    """Measure the profile of the sheet in front once more; its ratios and targets stay."""
-    from workbench import api
+    """Measure the profile of the sheet in front once more; its ratios, targets and sparse support stay."""
+    from workbench.book.fields import targets_by_name
+    from workbench.book.insert import add_profile
+    from workbench.profiling import profile_model
 
     seconds = _seconds(settings)
     with session.changing_file() as copy:
         book = _profiles_in(copy)
         name = _chosen_profile(session, book, settings["profile"])
         facts = book.facts(name)
-        api.profile(
+        measured = profile_model(
             _model_path(session, settings["model"], str(facts["model"] or "")),
-            copy,
             name=name,
-            batches=(_whole(facts["batch"]),),
-            cores=(_whole(facts["cores"]),),
+            batch=_whole(facts["batch"]),
+            cores=_whole(facts["cores"]),
             budget_s=seconds or 1.0,
             measure=seconds > 0,
-            replace=True,
             progress=session.progress,
         )
+        kept = book.operators(name).drop_duplicates("operator name").set_index("operator name")
+        targets = {op: None if blank else target for op, target, blank in _column(kept, "aim to weight sparse ratio")}
+        measured = _with_support(measured, {op: bool(value) for op, value, _ in _column(kept, "sparse support")})
+        add_profile(
+            copy,
+            measured,
+            replace=True,
+            ratios=book.ratio_table(name),
+            targets=targets_by_name(measured, targets),
+        )
     return Outcome(f"Profiled {name} again{_speed(session, name)}")
+
+
+def _column(operators: DataFrame, header: str) -> Iterator[tuple[str, Any, bool]]:
+    """(operator, value, whether the cell is empty) of a column."""
+    values = operators[header]
+    return zip(map(str, operators.index), values, values.isna(), strict=True)
+
+
+def _with_support(profile: PerformanceProfile, support: Mapping[str, bool]) -> PerformanceProfile:
+    """The profile, with sparse support as a person left it in the sheet where that differs."""
+    operators = tuple(
+        replace(op, sparse_support=support[op.name], support_reason="set in the workbook")
+        if op.name in support and support[op.name] != op.sparse_support
+        else op
+        for op in profile.operators
+    )
+    return replace(profile, operators=operators)
 
 
 @action(
