@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.recalc.printer import address
-from workbench.recalc.sheetxml import cell_pattern, name_prefix
+from workbench.recalc.richerrors import NEWER
+from workbench.recalc.sheetxml import Scan, cell_pattern, name_prefix
 from workbench.recalc.values import CellErrorValue, Scalar
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|_x(?=[0-9A-Fa-f]{4}_)")
 _ATTRIBUTE_TYPE = re.compile(rb"""\s+t=(?:"[^"]*"|'[^']*')""")
 _METADATA = re.compile(rb"""\s+(?:cm|vm)=(?:"[^"]*"|'[^']*')""")
+_VALUE_METADATA = re.compile(rb"""\s+vm=(?:"[^"]*"|'[^']*')""")
 _FORMULA = re.compile(rb"<(?:\w+:)?f(?=[\s/>])[^>]*?(?:/>|>.*?</(?:\w+:)?f>)", re.DOTALL)
 _EXTENSION = re.compile(rb"<(?:\w+:)?extLst(?=[\s>]).*</(?:\w+:)?extLst>", re.DOTALL)
 _SPAN = re.compile(rb"""\sref=(?:"[^"]*"|'[^']*')""")
@@ -36,31 +37,32 @@ class Change:
 
 
 def patched(
-    data: bytes, rows: NDArray[np.int32], columns: NDArray[np.int32], starts: NDArray[np.int64], changes: Changes
+    data: bytes, found: Scan, changes: Changes, rich: Mapping[CellErrorValue, int] | None = None
 ) -> bytes:
-    """The part with cells changed; `rows`, `columns`, `starts` say where each cell's element begins."""
+    """The part with cells changed; `rich` gives the `vm` indices that stand for newer errors."""
     if not changes:
         return data
-    keys = rows.astype(np.int64) * 16384 + columns
+    starts = found.starts
+    keys = found.rows.astype(np.int64) * 16384 + found.column_numbers
     order = np.argsort(keys, kind="stable") if keys.size and bool((np.diff(keys) <= 0).any()) else None
     wanted = np.array([row * 16384 + column for row, column in changes], dtype=np.int64)
     sorted_keys = keys if order is None else keys[order]
     places = np.minimum(sorted_keys.searchsorted(wanted, side="right") - 1, keys.size - 1)
-    found = (sorted_keys[places] == wanted) & (places >= 0) if keys.size else np.zeros(wanted.size, dtype=bool)
+    exists = (sorted_keys[places] == wanted) & (places >= 0) if keys.size else np.zeros(wanted.size, dtype=bool)
     positions = starts[places if order is None else order[places]] if keys.size else starts
     edits: list[tuple[int, int, bytes]] = []
     missing: dict[tuple[int, int], Change] = {}
     match_cell = cell_pattern(data).match
     prefix = name_prefix(data)
     for i, (cell, change) in enumerate(changes.items()):
-        if not found[i]:
+        if not exists[i]:
             if change.value is not None:
                 missing[cell] = change
             continue
         start = int(positions[i])
         match = match_cell(data, start)
         assert match is not None
-        edits.append((start, match.end(), _cell(match, cell, change, prefix)))
+        edits.append((start, match.end(), _cell(match, change, prefix, rich or {})))
     out = _applied(data, edits)
     return _with_cells(out, missing, prefix) if missing else out
 
@@ -80,7 +82,7 @@ def _applied(data: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     return b"".join(pieces)
 
 
-def _cell(match: re.Match[bytes], cell: tuple[int, int], change: Change, prefix: bytes) -> bytes:
+def _cell(match: re.Match[bytes], change: Change, prefix: bytes, rich: Mapping[CellErrorValue, int]) -> bytes:
     letters, digits, attributes = match[1], match[2], match[3]
     kind, value = _encoded(change.value, prefix, inline=change.entered)
     if b"t=" in attributes:
@@ -94,8 +96,10 @@ def _cell(match: re.Match[bytes], cell: tuple[int, int], change: Change, prefix:
             formula = _SPAN.sub(b' ref="' + change.array_ref.encode() + b'"', formula, count=1)
     elif change.formula:
         formula = change.formula
-    if change.formula == b"" and b"m=" in attributes:
-        attributes = _METADATA.sub(b"", attributes)
+    if b"m=" in attributes:
+        attributes = (_METADATA if change.formula == b"" else _VALUE_METADATA).sub(b"", attributes)
+    if isinstance(change.value, CellErrorValue) and change.value in rich:
+        kind += b' vm="%d"' % rich[change.value]
     where = b' r="' + letters + digits + b'"' if letters else b""
     extension = b""
     if b"extLst" in match[0]:
@@ -113,7 +117,7 @@ def _encoded(value: Scalar, prefix: bytes, *, inline: bool) -> tuple[bytes, byte
     if isinstance(value, bool):
         return b' t="b"', _element(prefix, b"1" if value else b"0")
     if isinstance(value, CellErrorValue):
-        return b' t="e"', _element(prefix, value.text.encode())
+        return b' t="e"', _element(prefix, (CellErrorValue.VALUE if value in NEWER else value).text.encode())
     if isinstance(value, str):
         text = escaped_text(value)
         space = b' xml:space="preserve"' if value != value.strip() or "\n" in value else b""

@@ -38,6 +38,8 @@ class Scan:
     column_numbers: NDArray[np.int32]
     starts: NDArray[np.int64]
     """Where each cell's element begins in the XML."""
+    rich: list[tuple[int, int, int]]
+    """Row, column and `vm` index of cells with rich values."""
 
 
 _CELL_PATTERN = (
@@ -49,6 +51,7 @@ _TYPE = re.compile(rb"""\st=["'](\w+)["']""")
 _REFERENCE = re.compile(rb"""\sr=["']([A-Za-z]{1,3})(\d{1,7})["']""")
 _ROW_NUMBER = re.compile(rb"""\sr=["'](\d+)["']""")
 _CELL_METADATA = re.compile(rb"""\scm=["'][1-9]""")
+_VALUE_METADATA = re.compile(rb"""\svm=["'](\d+)["']""")
 _TEXTS = re.compile(rb"<(?:\w+:)?t(?:\s[^>]*?)?(?:/>|>([^<]*)</(?:\w+:)?t>)", re.DOTALL)
 _PHONETIC = re.compile(rb"<(?:\w+:)?rPh\b.*?</(?:\w+:)?rPh>", re.DOTALL)
 _ITEM = re.compile(rb"<(?:\w+:)?si(?:\s[^>]*)?(?:/>|>(.*?)</(?:\w+:)?si>)", re.DOTALL)
@@ -143,6 +146,7 @@ def scan(data: bytes, strings: Objects | None, where: str) -> Scan:
     starts: list[int] = []
     inline: list[tuple[int, bytes]] = []
     found: list[tuple[int, bytes, bytes, bytes]] = []
+    rich: list[tuple[int, int]] = []
     for match in cell_pattern(data).finditer(data, begin):
         column, row, attributes, f_attributes, formula, value, rest = match.groups()
         if column is None:
@@ -151,6 +155,8 @@ def scan(data: bytes, strings: Objects | None, where: str) -> Scan:
         if b"t=" in attributes:
             typed = _TYPE.search(attributes)
             kind = typed[1] if typed else b""
+        if b"vm=" in attributes and (metadata := _VALUE_METADATA.search(attributes)):
+            rich.append((len(letters), int(metadata[1])))
         if value is None:
             value = b""
             if rest and kind == b"inlineStr":
@@ -183,12 +189,13 @@ def scan(data: bytes, strings: Objects | None, where: str) -> Scan:
         rows.astype(np.int32),
         columns,
         np.array(starts, dtype=np.int64),
+        [(int(rows[i]), int(columns[i]), index) for i, index in rich],
     )
 
 
 def _empty() -> Scan:
     none = np.zeros(0, dtype=np.int32)
-    return Scan({}, [], none, none, np.zeros(0, dtype=np.int64))
+    return Scan({}, [], none, none, np.zeros(0, dtype=np.int64), [])
 
 
 def _position(

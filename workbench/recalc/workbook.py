@@ -211,14 +211,14 @@ class Workbook:
         for (sheet, row, column), change in self.edited.items():
             changes.setdefault(sheet, {})[row, column] = replace(change, value=self.model.store.cell(sheet, row, column))
         parts: dict[str, bytes] = {}
+        rich = {error: index for index, error in self.source.rich_errors.items()}
         if self.unchained and self.source.chain is not None:
             parts[self.source.chain] = unchained(self.source, self.unchained)
         for sheet, mine in changes.items():
             part = self.source.parts[sheet]
             if part is None or not mine:
                 continue
-            found = part.scan
-            parts[part.part] = patched(part.data, found.rows, found.column_numbers, found.starts, mine)
+            parts[part.part] = patched(part.data, part.scan, mine, rich)
         return parts
 
     # --- formulas

@@ -44,14 +44,14 @@ def has_wildcard(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def pattern(text: str) -> re.Pattern[str]:
-    """The pattern that Excel's wildcards spell: `*` any text, `?` one character, `~` before either (or `~`) itself."""
+    """The pattern that Excel's wildcards spell: `*` any text, `?` one character, after `~` any character itself."""
     out = []
     at = 0
     while at < len(text):
         char = text[at]
-        if char == "~" and at + 1 < len(text) and text[at + 1] in "*?~":
+        if char == "~":
             at += 1
-            out.append(re.escape(text[at]))
+            out.append(re.escape(text[at : at + 1]))
         elif char == "*":
             out.append(".*")
         elif char == "?":
@@ -93,6 +93,8 @@ class Criterion:
     def mask(self, value: Value) -> Bools:
         """Which elements of `value` satisfy it; same shape."""
         if self.comparison == "<>":
+            if isinstance(self.operand, float):  # unlike `=`, it doesn't read texts as numbers
+                return np.asarray((value.kinds != NUMBER) | (value.num != self.operand))
             return np.asarray(~Criterion("=", self.operand).mask(value))
         kinds = value.kinds
         if self.operand is None:
@@ -101,6 +103,8 @@ class Criterion:
         if self.comparison == "=":
             return self._equal(value, kinds)
         compare = _COMPARE[self.comparison]
+        if self.operand == "":
+            return np.zeros(kinds.shape, dtype=bool)
         if isinstance(self.operand, str):
             word = self.operand.lower()
             return self._texts(value, lambda text: bool(compare(text.lower(), word)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from workbench.recalc.calling import first_error
 from workbench.recalc.coerce import text_of, to_texts
 from workbench.recalc.functions.text import LONGEST
 from workbench.recalc.operators import joined_codes
-from workbench.recalc.registry import ARRAY, INTEGER, LOGICAL, RANGE, RAW, TEXT, lane, opt, vector
+from workbench.recalc.registry import ARRAY, INTEGER, LOGICAL, NUMBER, RANGE, RAW, TEXT, lane, opt, vector
 from workbench.recalc.values import CellErrorValue, Failure, Objects, Scalar, Value, codes_where, texts, with_errors
 
 _VALUE = CellErrorValue.VALUE
@@ -82,12 +83,19 @@ def _delimiter(delimiters: Sequence[str], mode: float) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE if mode else 0)
 
 
-def _cuts(text: str, delimiters: Sequence[str], instance: int, mode: float, match_end: float) -> tuple[int, int] | None:
-    """Where the wanted delimiter starts and ends; None when there is none."""
+def _cuts(
+    text: str, delimiters: Sequence[str], given: float | None, mode: float, match_end: float
+) -> tuple[int, int] | None:
+    """Where the wanted delimiter starts and ends; None when there is none.
+
+    #VALUE! when the text is too short to hold so many delimiters, but only when asked for a number of them.
+    """
+    instance = 1 if given is None else math.floor(given)
     if match_end not in (0, 1) or instance == 0:
         raise Failure(_VALUE)
-    if abs(instance) > max(len(text), 1):
-        raise Failure(_VALUE if not match_end else _NA)
+    shortest = max(min(len(delimiter) for delimiter in delimiters), 1)
+    if given is not None and abs(instance) * shortest > len(text):
+        raise Failure(_VALUE)
     if "" in delimiters:
         return (0, 0) if instance > 0 else (len(text), len(text))
     spans = [match.span() for match in _delimiter(delimiters, mode).finditer(text)]
@@ -100,7 +108,7 @@ def _cuts(text: str, delimiters: Sequence[str], instance: int, mode: float, matc
 _CUT = (
     TEXT,
     ARRAY,
-    opt(INTEGER, 1.0, empty=True),
+    opt(NUMBER, None, empty=True),
     opt(INTEGER, 0.0, empty=True),
     opt(INTEGER, 0.0, empty=True),
     opt(RAW, _NA, empty=True),
@@ -108,16 +116,20 @@ _CUT = (
 
 
 @lane("TEXTBEFORE", *_CUT)
-def textbefore(text: str, delimiters: Objects, instance: float, mode: float, end: float, missing: Scalar) -> Scalar:
+def textbefore(
+    text: str, delimiters: Objects, instance: float | None, mode: float, end: float, missing: Scalar
+) -> Scalar:
     """What stands before a delimiter, counted from the end for a negative instance."""
-    span = _cuts(text, _spelled(delimiters), int(instance), mode, end)
+    span = _cuts(text, _spelled(delimiters), instance, mode, end)
     return missing if span is None else text[: span[0]]
 
 
 @lane("TEXTAFTER", *_CUT)
-def textafter(text: str, delimiters: Objects, instance: float, mode: float, end: float, missing: Scalar) -> Scalar:
+def textafter(
+    text: str, delimiters: Objects, instance: float | None, mode: float, end: float, missing: Scalar
+) -> Scalar:
     """What stands after a delimiter, counted from the end for a negative instance."""
-    span = _cuts(text, _spelled(delimiters), int(instance), mode, end)
+    span = _cuts(text, _spelled(delimiters), instance, mode, end)
     return missing if span is None else text[span[1] :]
 
 

@@ -7,7 +7,7 @@ A pattern that `re` can't read, though PCRE2 might, is #VALUE!.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from workbench.recalc.registry import INTEGER, TEXT, lane, opt, scalar
@@ -55,7 +55,7 @@ def regexextract(text: str, pattern: str, mode: float, case: float) -> Any:
     compiled = _compiled(pattern, case)
     if mode == 1:
         found = [match[0] for match in compiled.finditer(text)]
-        return [[word] for word in found] if found else CellErrorValue.NA
+        return [found] if found else CellErrorValue.NA
     match = compiled.search(text)
     if match is None:
         return CellErrorValue.NA
@@ -74,12 +74,12 @@ def regexreplace(text: str, pattern: str, new: str, occurrence: float, case: flo
     out = ""
     end = 0
     for match in matches:
-        out += text[end : match.start()] + _GROUP.sub(lambda group, match=match: _filled(group, match), new)
+        out += text[end : match.start()] + _GROUP.sub(partial(_filled, match), new)
         end = match.end()
     return out + text[end:]
 
 
-def _filled(group: re.Match[str], match: re.Match[str]) -> str:
+def _filled(match: re.Match[str], group: re.Match[str]) -> str:
     if group[0] == "$$":
         return "$"
     name = group[1] or group[2] or group[3]
