@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.errors import CellError
 from workbench.recalc import functions as _functions
 from workbench.recalc.evaluate import Place, evaluate_lanes
 from workbench.recalc.families import Family, Mode
@@ -240,7 +241,9 @@ class Engine:
             self._grew += self.results.spill(family, value)
 
     def fail(self, family: Family, index: int, row: int, column: int, reason: str, *, stale: bool) -> None:
-        """Note that a cell keeps its old value."""
+        """Note that a cell keeps its old value. While scenarios are evaluated that is an error: `CellError`."""
+        if self.results.varying:
+            raise CellError(f"it can't be evaluated in scenarios: it {reason}", where=self.label((family.place.sheet, row, column)))
         bad = self._failing.get(family.index)
         if bad is None:
             bad = self._failing[family.index] = np.zeros(family.place.count, dtype=bool)

@@ -18,6 +18,7 @@ from workbench.recalc.values import (
     CellErrorValue,
     Floats,
     Kinds,
+    NotEvaluable,
     Value,
     error,
 )
@@ -51,14 +52,13 @@ class Results:
         """Store one element for each cell of `place`; a blank result is the number 0."""
         value = _without_blanks(value)
         store = self.model.store
-        if self.varying and value.shape[0] > 1:
+        if self.varying:
+            wide = value.broadcast((self.model.scenarios, place.count, 1, 1))
             if place.across:
-                wide = value.broadcast((value.shape[0], place.count, 1, 1))
                 for i in range(place.count):
                     piece = Piece(place.row, place.row, wide[:, i : i + 1])
                     store.add_piece(place.sheet, place.column + i, piece)
                 return
-            wide = value.broadcast((value.shape[0], place.count, 1, 1))
             store.add_piece(place.sheet, place.column, Piece(place.row, place.row + place.count - 1, wide))
             return
         wide = value.broadcast((1, place.count, 1, 1))
@@ -83,7 +83,8 @@ class Results:
                 column.num.swapaxes(1, 2),
                 None if column.text is None else column.text.swapaxes(1, 2),
             )
-            if self.varying and lanes.shape[0] > 1:
+            if self.varying:
+                lanes = lanes.broadcast((self.model.scenarios, *lanes.shape[1:]))
                 store.add_piece(area.sheet, area.column1 + i, Piece(area.row1, area.row2, lanes))
             else:
                 self.keep(area.sheet, area.column1 + i)
@@ -95,6 +96,8 @@ class Results:
         anchor = place.sheet, place.row, place.column
         before = self.model.spills.get(anchor) or family.extent
         rows, columns = value.shape[2:]
+        if self.varying and (rows, columns) != (before.rows, before.columns):
+            raise NotEvaluable("fills another range in other scenarios")
         after = Region(place.sheet, place.row, place.column, place.row + rows - 1, place.column + columns - 1)
         value = _without_blanks(value)
         if not after.inside or self._blocked(family, before, after):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from workbench.errors import CellError
 from workbench.files import refuse_if_open_elsewhere, replacing
@@ -21,6 +24,7 @@ from workbench.recalc.reader import Source, read_source
 from workbench.recalc.references import Region
 from workbench.recalc.report import ChangedCell, KeptCell, Report
 from workbench.recalc.results import Results
+from workbench.recalc.scenarios import evaluate_scenarios
 from workbench.recalc.store import Column
 from workbench.recalc.targets import resolved, resolved_cell
 from workbench.recalc.values import ERROR, ERROR_OF_CODE, TEXT, CellErrorValue, Scalar
@@ -125,6 +129,19 @@ class Workbook:
         r = resolved_cell(self.model, target)
         set_cell(self, r.sheet, r.row1, r.column1, _cell_value(value, target), overwrite_formula=overwrite_formula)
 
+    def evaluate(
+        self, inputs: Mapping[str, ArrayLike], outputs: Sequence[str], *, block: int | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Outputs for many scenarios at once; the workbook itself stays as it is.
+
+        `inputs`: cell → one value a scenario, shape (S,), or range → (S, rows, columns). Returns for each output
+        (S,) for a cell and (S, rows, columns) for a range: floats where all are numbers, booleans where all are,
+        else objects (None for blanks, `CellErrorValue` for errors). Scenarios run in blocks that fit memory;
+        `block` sets how many. Raises `CellError` for unknown cells, inputs with formulas, and outputs that can't
+        be evaluated.
+        """
+        return evaluate_scenarios(self, inputs, outputs, block=block)
+
     # --- recalculation
 
     def recalculate(self, full: bool = False) -> Report:
@@ -171,7 +188,7 @@ class Workbook:
                 )
         return listed, count
 
-    def _changed_rows(self, sheet: int, column: int, before: Column) -> np.ndarray:
+    def _changed_rows(self, sheet: int, column: int, before: Column) -> NDArray[np.int32]:
         """Rows (from 0) of the column's cells that differ from the file's."""
         now = self.model.store.column(sheet, column).settled()
         if now.rows.size != before.rows.size:
@@ -275,7 +292,7 @@ def _cell_value(value: Scalar | int, target: str) -> Scalar:
     return value
 
 
-def _items(column: Column, rows: np.ndarray) -> list[tuple[int, Scalar]]:
+def _items(column: Column, rows: NDArray[np.int32]) -> list[tuple[int, Scalar]]:
     """The values of the cells in those rows."""
     if not rows.size:
         return []
