@@ -20,6 +20,8 @@ MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 RELATIONSHIPS = "http://schemas.openxmlformats.org/package/2006/relationships"
 TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+CONTENT_TYPES = "[Content_Types].xml"
+_RELATIONSHIPS_TYPE = "application/vnd.openxmlformats-package.relationships+xml"
 _STRICT = "http://purl.oclc.org/ooxml/"
 
 Element = etree._Element
@@ -100,11 +102,11 @@ class Parts:
                 self._changed.pop(part, None)
                 self._removed.add(part)
         self._links.pop(name, None)
-        wanted = "/" + name.casefold()
-        if any(item.get("PartName", "").casefold() == wanted for item in self.tree("[Content_Types].xml")):
-            types = self.editable("[Content_Types].xml")
+        gone = {f"/{part}".casefold() for part in (name, relationships_part(name))}
+        if any(item.get("PartName", "").casefold() in gone for item in self.tree(CONTENT_TYPES)):
+            types = self.editable(CONTENT_TYPES)
             for item in list(types):
-                if item.get("PartName", "").casefold() == wanted:
+                if item.get("PartName", "").casefold() in gone:
                     types.remove(item)
 
     def fresh(self, name: str) -> str:
@@ -140,6 +142,7 @@ class Parts:
         file = relationships_part(part)
         if file not in self:
             self.put(file, f'<Relationships xmlns="{RELATIONSHIPS}"/>'.encode())
+            self.declare(file, _RELATIONSHIPS_TYPE)
         root = self.editable(file)
         if not link_id:
             taken = {item.get("Id") for item in root}
@@ -177,7 +180,7 @@ class Parts:
     def content_type(self, part: str) -> str:
         """The part's content type; empty where none is declared."""
         default = ""
-        for item in self.tree("[Content_Types].xml"):
+        for item in self.tree(CONTENT_TYPES):
             if item.get("PartName", "").casefold() == "/" + part.casefold():
                 return item.get("ContentType", "")
             if item.get("Extension", "").casefold() == part.rpartition(".")[2].casefold():
@@ -188,7 +191,7 @@ class Parts:
         """Give a part its content type, by its extension's default where that says so already."""
         if not content_type or self.content_type(part) == content_type:
             return
-        types = self.editable("[Content_Types].xml")
+        types = self.editable(CONTENT_TYPES)
         extension = part.rpartition(".")[2]
         defaults = [item for item in types if item.get("Extension") is not None]
         known = any(item.get("Extension", "").casefold() == extension.casefold() for item in defaults)

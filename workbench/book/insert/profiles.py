@@ -19,7 +19,7 @@ from workbench.book.template import Template
 from workbench.book.template_file import load_template
 from workbench.book.write import Ratios, Targets, fill_values, sheet_groups
 from workbench.errors import BookError
-from workbench.files import refuse_if_open_elsewhere, replacing
+from workbench.files import explaining, refuse_if_open_elsewhere, replacing
 from workbench.profile import PerformanceProfile, RatioTable
 
 _RATIOS = re.compile("ratios_(.+)", re.IGNORECASE)
@@ -78,7 +78,7 @@ def add_profiles(
     path = Path(path)
     layout = template if isinstance(template, Template) else load_template(template)
     refuse_if_open_elsewhere(path)
-    with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
+    with explaining(path), tempfile.TemporaryDirectory(prefix="workbench-") as folder:
         rendered = Path(folder) / "rendered.xlsx"
         existing = survey(path)
         replaced = _check(existing, path, profiles, replace=replace)
