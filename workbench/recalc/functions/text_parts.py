@@ -115,13 +115,17 @@ _CUT = (
 )
 
 
+def _otherwise(missing: Scalar) -> Scalar:
+    return "" if missing is None else missing
+
+
 @lane("TEXTBEFORE", *_CUT)
 def textbefore(
     text: str, delimiters: Objects, instance: float | None, mode: float, end: float, missing: Scalar
 ) -> Scalar:
     """What stands before a delimiter, counted from the end for a negative instance."""
     span = _cuts(text, _spelled(delimiters), instance, mode, end)
-    return missing if span is None else text[: span[0]]
+    return _otherwise(missing) if span is None else text[: span[0]]
 
 
 @lane("TEXTAFTER", *_CUT)
@@ -130,7 +134,7 @@ def textafter(
 ) -> Scalar:
     """What stands after a delimiter, counted from the end for a negative instance."""
     span = _cuts(text, _spelled(delimiters), instance, mode, end)
-    return missing if span is None else text[span[1] :]
+    return _otherwise(missing) if span is None else text[span[1] :]
 
 
 @lane(
