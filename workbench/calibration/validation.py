@@ -7,7 +7,7 @@ targeted products done by the sparse kernel inside the same graph. Predicted fig
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from workbench.calibration.product import require_numba
 from workbench.calibration.pruning import prune_model, save_model
 from workbench.calibration.runtime import Session
-from workbench.calibration.timing import Spread, spread_of, time_in_turn
-from workbench.errors import ModelError
+from workbench.calibration.timing import REJECT_ABOVE, Spread, time_in_turn
+from workbench.errors import ModelError, WorkbenchError
 from workbench.profiling.inputs import Arrays, make_inputs, model_inputs, resolve_dims
 from workbench.profiling.loading import LoadedModel, load_model
 from workbench.profiling.machine import usable_cores
@@ -34,7 +34,8 @@ TOLERANCE = 1e-3
 """Largest difference of outputs, relative to the largest output, that rounding may explain."""
 _BLOCK_S = 0.15
 _BLOCKS = 21
-_PROFILED_RUNS = 40
+_PROFILED_RUNS = 80
+_RUNS_IN_A_ROW = 5
 
 
 @dataclass(frozen=True)
@@ -125,9 +126,6 @@ class Validation:
     blocks: int
     """Undisturbed blocks of timing."""
     operators: tuple[ValidatedOperator, ...]
-    dense_unattributed_ms: float
-    """End-to-end minus the sum of operators, of the dense run."""
-    sparse_unattributed_ms: float
     output_difference: float
     """Largest difference of the sparse run's outputs to ONNX Runtime's on the pruned model, over the largest output."""
 
@@ -157,36 +155,45 @@ class Validation:
         return self.output_difference <= TOLERANCE
 
     @property
-    def reasons(self) -> tuple[str, ...]:
-        """What the error is made of, largest part first, each with its share of the measured time."""
-        real = self.sparse.median
-        ready = self.dense.median / self.book_dense_ms
-        parts = [
-            (
-                self.predicted_ms - self.predicted_ms * ready,
-                f"dense end-to-end time changed by {self.drift:+.1%} since the profile",
-            )
-        ]
+    def parts(self) -> tuple[ErrorPart, ...]:
+        """What the error is made of; the parts add up to it. Largest first."""
         swapped = [o for o in self.operators if o.replaced]
-        aimed = sum(o.dense_ms / o.ratio for o in swapped) if swapped else 0.0
-        got = sum(o.sparse_ms for o in swapped)
-        parts.append((aimed - got, f"replaced products took {got:.3f} ms, their ratios say {aimed:.3f} ms"))
         others = [o for o in self.operators if not o.replaced]
+        aimed, got = sum(o.dense_ms / o.ratio for o in swapped), sum(o.sparse_ms for o in swapped)
         before, after = sum(o.dense_ms for o in others), sum(o.sparse_ms for o in others)
-        parts.append(
-            (before - after, f"other operators took {after:.3f} ms beside sparse ones, {before:.3f} ms before")
+        op_sum = self.dense_op_sum_ms
+        outside = (self.dense.median - op_sum) * (aimed + before) / op_sum
+        left = self.sparse.median - got - after
+        now = aimed + before + outside
+        found = (
+            ErrorPart(
+                self.predicted_ms - now,
+                f"the machine: dense it takes {self.dense.median:.3f} ms end to end now, {self.book_dense_ms:.3f} ms "
+                "when it was profiled",
+            ),
+            ErrorPart(aimed - got, f"sparse products: their ratios say {aimed:.3f} ms, they took {got:.3f} ms"),
+            ErrorPart(
+                before - after, f"other operators: {before:.3f} ms in the dense run, {after:.3f} ms in the sparse one"
+            ),
+            ErrorPart(
+                outside - left,
+                f"end-to-end minus operators: the estimate scales it to {outside:.3f} ms, it was {left:.3f} ms",
+            ),
         )
-        op_sum = sum(o.dense_ms for o in self.operators)
-        scaled = self.dense_unattributed_ms * ((aimed + before) / op_sum if op_sum else 0.0)
-        parts.append(
-            (
-                scaled - self.sparse_unattributed_ms,
-                f"time outside operators: the estimate scales it to {scaled:.3f} ms, it was "
-                f"{self.sparse_unattributed_ms:.3f} ms",
-            )
-        )
-        parts.sort(key=lambda part: -abs(part[0]))
-        return tuple(f"{part / real:+.1%}: {text}" for part, text in parts)
+        return tuple(sorted(found, key=lambda part: -abs(part.ms)))
+
+    @property
+    def dense_op_sum_ms(self) -> float:
+        """Sum of the operators' times in the dense run."""
+        return sum(o.dense_ms for o in self.operators)
+
+
+@dataclass(frozen=True)
+class ErrorPart:
+    """A part of predicted minus measured."""
+
+    ms: float
+    reason: str
 
 
 def validate_model(
@@ -194,7 +201,8 @@ def validate_model(
 ) -> Validation:
     """Run `model` sparse, as `prediction` plans it, and compare times and outputs.
 
-    Raises `MissingExtra` without Numba, `ModelError` where the model isn't the one that the workbook is of.
+    Raises `MissingExtra` without Numba, `ModelError` where the model isn't the one that the workbook is of, and
+    `WorkbenchError` on a machine that other programs keep busy.
     """
     require_numba()
     progress = progress or (lambda stage, done: None)
@@ -264,10 +272,14 @@ def _run(
         progress("timing dense and sparse runs in turn", 0.2)
         times = time_in_turn([dense_run.run, sparse_run.run], blocks=_BLOCKS, block_s=_BLOCK_S)
     _, blocks = times.ratio(0, 1)
+    if not blocks:
+        raise WorkbenchError(
+            f"the machine is too busy to time a run: other programs took {np.median(times.busy):.0%} of its cores",
+            where=pruned.info.name,
+            remedy="try again when it is idle",
+        )
     progress("timing operators", 0.7)
-    dense_ms, dense_outside = _operator_times(dense_session, inputs, folder)
-    progress("timing operators", 0.85)
-    sparse_ms, sparse_outside = _operator_times(sparse_session, inputs, folder)
+    dense_ms, sparse_ms = _operator_times((dense_session, sparse_session), inputs, folder)
     operators = tuple(
         ValidatedOperator(
             index=row.index,
@@ -301,8 +313,6 @@ def _run(
         sparse=times.time_ms(1),
         blocks=blocks,
         operators=operators,
-        dense_unattributed_ms=dense_outside,
-        sparse_unattributed_ms=sparse_outside,
         output_difference=difference,
     )
 
@@ -342,17 +352,28 @@ def _difference(dense: list[NDArray[np.generic]], sparse: list[NDArray[np.generi
     return worst
 
 
-def _operator_times(opened: Callable[[str], Session], inputs: Arrays, folder: Path) -> tuple[dict[int, float], float]:
-    """Median ms of each node by place, and of the time outside nodes, over profiled runs."""
-    with opened(str(folder / "trace")) as session:
-        session.feed(inputs)
-        for _ in range(_PROFILED_RUNS):
-            session.run()
-        runs = group_runs(read_events(session.end_profiling()))[5:]
+def _operator_times(opened: Sequence[Callable[[str], Session]], inputs: Arrays, folder: Path) -> list[dict[int, float]]:
+    """Median ms of each node by place for each kind of session, over undisturbed profiled runs made in turn."""
+    sessions = [make(str(folder / f"trace{number}")) for number, make in enumerate(opened)]
+    try:
+        for session in sessions:
+            session.feed(inputs)
+        for _ in range(_PROFILED_RUNS // _RUNS_IN_A_ROW):
+            for session in sessions:
+                for _ in range(_RUNS_IN_A_ROW):
+                    session.run()
+        return [_medians(session.end_profiling()) for session in sessions]
+    finally:
+        for session in sessions:
+            session.close()
+
+
+def _medians(trace: Path) -> dict[int, float]:
+    """Place of a node → median ms. The first of every row of runs, cold and after another session, is left out."""
+    runs = [run for number, run in enumerate(group_runs(read_events(trace))) if number % _RUNS_IN_A_ROW]
     places = [int(event.node[1:]) for event in runs[0].nodes]
     same = [run for run in runs if [int(e.node[1:]) for e in run.nodes] == places]
     durations = np.array([[event.duration_us for event in run.nodes] for run in same]) / 1000
-    whole = np.array([run.duration_us for run in same]) / 1000
-    medians = np.median(durations, axis=0)
-    outside = spread_of(whole - durations.sum(axis=1)).median
-    return dict(zip(places, medians.tolist(), strict=True)), outside
+    whole = durations.sum(axis=1)
+    usual = durations[whole <= REJECT_ABOVE * np.quantile(whole, 0.25)]
+    return dict(zip(places, np.median(usual, axis=0).tolist(), strict=True))
