@@ -196,8 +196,9 @@ def days(end: Scalar, start: Scalar) -> Scalar:
 
 @scalar("DAYS360", NUMBER, NUMBER, opt(LOGICAL, False))
 def days360(start: float, end: float, european: bool) -> float:
-    """In a year of twelve months of 30 days."""
-    return float(days_360(start, end, european))
+    """In a year of twelve months of 30 days. A time within half a second of midnight is the next day's."""
+    nearly = 0.5 / _DAY
+    return float(days_360(start + nearly, end + nearly, european))
 
 
 @scalar("YEARFRAC", ANY, ANY, opt(ANY, 0.0))
