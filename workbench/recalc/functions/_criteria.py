@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -73,6 +73,11 @@ class Criterion:
     comparison: str
     operand: Scalar
     loose: bool = False
+    kind: type = field(init=False)
+    """Keeps FALSE and 0 apart, which Python holds for equal."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", type(self.operand))
 
     @property
     def is_key(self) -> bool:
