@@ -17,7 +17,7 @@ from workbench.book.names import check_profile_name, object_name
 from workbench.book.render import render_book
 from workbench.book.template import Template
 from workbench.book.template_file import load_template
-from workbench.book.write import Ratios, Targets, fill_values, sheet_groups
+from workbench.book.write import Ratios, Targets, sheet_groups
 from workbench.errors import BookError
 from workbench.files import explaining, refuse_if_open_elsewhere, replacing
 from workbench.profile import PerformanceProfile, RatioTable
@@ -89,7 +89,7 @@ def add_profiles(
             notes = _splice(splice, layout, groups, existing, objects)
             with replacing(path) as temporary:
                 splice.write(temporary)
-                fill_values(temporary)
+                notes += _fill_values(temporary)
     added = tuple(profile.name for profile in profiles if profile.name not in replaced)
     return Insertion(added, replaced, notes)
 
@@ -190,6 +190,17 @@ def _splice(
         return ()
     note = extend_summary(splice, layout, summary)
     return (note,) if note else ()
+
+
+def _fill_values(path: Path) -> tuple[str, ...]:
+    """Give every formula its true value; say which can't be computed here and keep what they had."""
+    from workbench.recalc import fill_cached_values
+
+    kept = fill_cached_values(path).unevaluated
+    if not kept:
+        return ()
+    count = f"{len(kept)} formulas keep their old values" if len(kept) > 1 else "a formula keeps its old value"
+    return (f"{count}, as they can't be computed here: {kept[0].cell} {kept[0].reason}",)
 
 
 def _stale(layout: Template, existing: Existing, objects: Mapping[str, str]) -> set[str]:

@@ -192,6 +192,9 @@ class Splice:
         mapped = plain if style is None else self.formats.cell_format(int(style))
         if style is not None or mapped:
             cell.set("s", str(mapped))
+        if cell.get("cm") is not None:
+            # Points into the rendered workbook's metadata; without it, the formula is an array formula as ever.
+            del cell.attrib["cm"]
         if cell.get("t") == "s":
             value = cell.find(main("v"))
             if value is not None:
