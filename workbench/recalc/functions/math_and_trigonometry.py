@@ -52,7 +52,7 @@ def sumsq(x: Floats, where: Bools | None) -> Floats:
     return np.asarray((x * x).sum(axis=-1))
 
 
-@vector("SUMPRODUCT", ARRAY, ARRAY, repeat=1)
+@vector("SUMPRODUCT", ARRAY, repeat=1)
 def sumproduct(*arrays: Value) -> tuple[Floats, Any]:
     """Elements that are no numbers count as 0; #VALUE! when the arrays differ in size; errors win."""
     if len({array.shape[2:] for array in arrays}) > 1:
