@@ -203,7 +203,7 @@ def _bracketed(curve: Callable[[float], float], guess: float, low: float) -> flo
             a = middle
         else:
             b = middle
-    return (a + b) / 2
+    return float((a + b) / 2)
 
 
 @scalar("RRI", NUMBER, NUMBER, NUMBER)
