@@ -110,7 +110,7 @@ def test_a_machine_that_is_never_quiet_gives_no_figure() -> None:
 
 @pytest.mark.byhand
 def test_own_work_is_not_the_work_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    Core = namedtuple("Core", "user nice system idle steal")  # noqa: N806
+    Core = namedtuple("Core", "user nice system idle steal")
     cores = [Core(5.0, 1.0, 2.0, 90.0, 0.5), Core(3.0, 0.0, 1.0, 90.0, 0.0), Core(50.0, 0.0, 0.0, 0.0, 0.0)]
     monkeypatch.setattr("psutil.cpu_times", lambda percpu: cores)
     monkeypatch.setattr("workbench.calibration.timing.usable_cores", lambda: (0, 1))

@@ -108,7 +108,8 @@ class Page:
 
     def define(self, name: str, reference: str) -> None:
         """A defined name for an area of this sheet; `{p}` is the profile's part."""
-        name = name.replace("{p}", self.sheet.data.object_name)
+        for word, text in {"p": self.sheet.data.object_name, **self.sheet.data.words}.items():
+            name = name.replace(f"{{{word}}}", text)
         self.workbook.define_name(name, f"={quoted_sheet(self.sheet.data.name)}!{reference}")
 
     def define_cell(self, name: str, row: int, at: int) -> None:
@@ -123,7 +124,9 @@ class Page:
         }
         if spec.prompt:
             rule |= {"input_title": "Input", "input_message": spec.prompt[:255]}
-        if spec.kind == "list":
+        if spec.kind in ("list", "suggestions"):
+            if spec.kind == "suggestions":
+                rule["error_type"] = "information"
             source: Any = list(spec.choices)
             if spec.source:
                 source = "=" + self.scope.expand(spec.source, self.sheet)
