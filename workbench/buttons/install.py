@@ -8,8 +8,12 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.buttons.excel.workbook import BookInstalled
 
 _PROBE = "from workbench.buttons.libreoffice.bridge import load_uno; load_uno()"
 
@@ -55,6 +59,34 @@ def uninstall_toolbar(*, profile: Path | None = None) -> bool:
     from workbench.buttons.libreoffice import extension
 
     return extension.uninstall_extension(profile=profile or extension.default_profile())
+
+
+def install_in_book(
+    book: Path, *, out: Path | None = None, sheet: str | None = None, python: str | None = None, add_in: bool = False
+) -> BookInstalled:
+    """Put buttons into a workbook for Excel: an .xlsm with form buttons, or an .xlsx for the xlwings add-in.
+
+    `python` is the interpreter on the machine that runs Excel. The form buttons work in LibreOffice, too, where
+    the toolbar is installed.
+    """
+    from workbench.buttons.excel.shapes import Button
+    from workbench.buttons.excel.workbook import install_add_in_way, install_buttons
+    from workbench.buttons.registry import CANCEL, actions, macro_of
+
+    if add_in:
+        return install_add_in_way(book, [action.name for action in actions()], out=out, python=python)
+    buttons = [Button(action.title, action.macro) for action in actions()] + [Button("Cancel", macro_of(CANCEL))]
+    return install_buttons(book, buttons, out=out, sheet=sheet, python=python)
+
+
+def uninstall_from_book(book: Path, *, out: Path | None = None) -> tuple[Path, bool]:
+    """Take buttons, VBA and settings sheet out of a workbook; returns the .xlsx and whether any was there."""
+    from workbench.buttons.excel.workbook import remove_main, uninstall_buttons
+    from workbench.buttons.registry import CANCEL, actions, macro_of
+
+    macros = [action.macro for action in actions()] + [macro_of(CANCEL)]
+    target, found = uninstall_buttons(book, macros, out=out)
+    return target, remove_main(book) or found
 
 
 def _try_interpreter(python: Path) -> None:

@@ -39,7 +39,12 @@ class Action:
     @property
     def macro(self) -> str:
         """The VBA macro's name: `WbProfileAgain`."""
-        return "Wb" + "".join(part.capitalize() for part in self.name.split("_"))
+        return macro_of(self.name)
+
+
+def macro_of(name: str) -> str:
+    """The VBA macro of an action's name: `profile_again` → `WbProfileAgain`."""
+    return "Wb" + "".join(part.capitalize() for part in name.split("_"))
 
 
 _actions: dict[str, Action] = {}

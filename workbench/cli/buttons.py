@@ -15,21 +15,40 @@ _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")
 
 @app.command()
 def install(
+    book: Annotated[Path | None, typer.Argument(help="The workbook that gets buttons, for Excel.")] = None,
     libreoffice: Annotated[bool, typer.Option("--libreoffice", help="Toolbar and menu in LibreOffice.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The workbook with buttons; default: BOOK's name, .xlsm.")
+    ] = None,
+    sheet: Annotated[str | None, typer.Option(help="The sheet for the buttons; default: the first.")] = None,
+    add_in: Annotated[
+        bool, typer.Option("--add-in", help="No macros: an .xlsx for the xlwings add-in's Run main.")
+    ] = False,
     python: Annotated[
-        Path | None, typer.Option(help="The interpreter that the buttons start; default: the one that runs this.")
+        str | None,
+        typer.Option(help="The interpreter that the buttons start; for Excel, its path on Excel's machine."),
     ] = None,
     profile: _Profile = None,
     as_json: _Json = False,
 ) -> None:
-    """Put toolbar and menu into LibreOffice (close it first)."""
+    """Put buttons into BOOK for Excel, or toolbar and menu into LibreOffice (close it first)."""
     from dataclasses import asdict
 
-    from workbench.buttons.install import install_toolbar
+    from workbench.buttons.install import install_in_book, install_toolbar
     from workbench.cli.common import print_json
 
-    _wanted(libreoffice)
-    done = install_toolbar(profile=profile, python=python)
+    _check(book, libreoffice)
+    if book is not None:
+        made = install_in_book(book, out=output, sheet=sheet, python=python, add_in=add_in)
+        if as_json:
+            print_json(asdict(made))
+        elif made.main is not None:
+            typer.echo(f"wrote {made.book}, whose sheet {made.sheet} says what the add-in's Run main does")
+            typer.echo(f"wrote {made.main}, which Run main calls; keep it beside the workbook")
+        else:
+            typer.echo(f"wrote {made.book} with {len(made.buttons)} buttons on the sheet {made.sheet}")
+        return
+    done = install_toolbar(profile=profile, python=Path(python) if python else None)
     if as_json:
         print_json(asdict(done))
         return
@@ -39,15 +58,26 @@ def install(
 
 @app.command()
 def uninstall(
+    book: Annotated[Path | None, typer.Argument(help="The workbook that loses its buttons.")] = None,
     libreoffice: Annotated[bool, typer.Option("--libreoffice", help="Toolbar and menu in LibreOffice.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The workbook without; default: BOOK's name, .xlsx.")
+    ] = None,
     profile: _Profile = None,
     as_json: _Json = False,
 ) -> None:
-    """Take toolbar and menu out of LibreOffice (close it first)."""
-    from workbench.buttons.install import uninstall_toolbar
+    """Take the buttons out of BOOK, or toolbar and menu out of LibreOffice (close it first)."""
+    from workbench.buttons.install import uninstall_from_book, uninstall_toolbar
     from workbench.cli.common import print_json
 
-    _wanted(libreoffice)
+    _check(book, libreoffice)
+    if book is not None:
+        target, removed = uninstall_from_book(book, out=output)
+        if as_json:
+            print_json({"removed": removed, "book": str(target) if removed else None})
+        else:
+            typer.echo(f"wrote {target}, without buttons" if removed else f"{book} has no buttons of the workbench")
+        return
     removed = uninstall_toolbar(profile=profile)
     if as_json:
         print_json({"removed": removed})
@@ -68,8 +98,9 @@ def list_actions(as_json: _Json = False) -> None:
         typer.echo(f"{action.title:16} {action.help}")
 
 
-def _wanted(libreoffice: bool) -> None:
+def _check(book: Path | None, libreoffice: bool) -> None:
+    """Exactly one place was named."""
     from workbench.errors import WorkbenchError
 
-    if not libreoffice:
-        raise WorkbenchError("nothing was chosen", remedy="give --libreoffice")
+    if (book is None) != libreoffice:
+        raise WorkbenchError("name one place for the buttons", remedy="give a workbook (for Excel), or --libreoffice")
