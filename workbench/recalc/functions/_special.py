@@ -310,7 +310,7 @@ def bessel_j(order: int, x: float) -> float:
     """J of integer order ≥ 0."""
     if x < 0:
         return -bessel_j(order, -x) if order % 2 else bessel_j(order, -x)
-    if x * x / 4 <= order + 1:
+    if x * x / 4 <= 5 * (order + 1):
         return _bessel_series(order, x, -1.0)
     count = 2 * int(x + order + 40)
     angle = np.arange(count) * (2 * math.pi / count)
@@ -340,10 +340,11 @@ def _bessel_series(order: int, x: float, sign: float) -> float:
 def bessel_k(order: int, x: float) -> float:
     """Modified K of integer order ≥ 0, x > 0: the trapezoidal rule on e^(−x·cosh t)·cosh(n·t)."""
     step = 1 / 64
-    t = np.arange(1, 64 * 16) * step
+    last = max(16.0, math.log((1600 + 80 * order) / x) + 2)
+    t = np.arange(1, int(64 * last)) * step
     with np.errstate(over="ignore", under="ignore"):
         logs = -x * np.cosh(t) + np.logaddexp(order * t, -order * t) - math.log(2)
-        return float(step * (math.exp(-x) / 2 + np.exp(np.minimum(logs, 700.0)).sum()))
+        return float(step * (math.exp(-x) / 2 + np.exp(logs).sum()))
 
 
 def bessel_y(order: int, x: float) -> float:
