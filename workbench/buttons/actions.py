@@ -30,13 +30,16 @@ _SAME = 1e-9
 @action("Recalculate")
 def recalculate(session: Session, settings: dict[str, str]) -> Outcome:
     """Recalculate every formula here, and with the workbench's engine; list formulas that it can't evaluate."""
-    from workbench.recalc import open_workbook
+    from workbench.recalc import recompute
 
     session.progress("Recalculating", 0.2)
-    session.book.app.calculate()
-    with open_workbook(session.snapshot()) as workbook:
+    if session.edits:
+        report = session.write(session.edits)
+        session.book.app.calculate()
+    else:
+        session.book.app.calculate()
         session.progress("Recalculating with the workbench", 0.5)
-        report = workbook.recalculate(full=True)
+        report = recompute(session.snapshot(), write=False)
     rows = _kept_rows(report)
     message = f"Recalculated {report.formulas} formulas{_speed(session)}"
     if rows:
@@ -47,13 +50,12 @@ def recalculate(session: Session, settings: dict[str, str]) -> Outcome:
 @action("Check")
 def check(session: Session, settings: dict[str, str]) -> Outcome:
     """Compare every formula's value here with the workbench's own, and list the cells that differ."""
-    from workbench.recalc import open_workbook
+    from workbench.recalc import recompute
 
     session.progress("Recalculating", 0.2)
     session.book.app.calculate()
-    with open_workbook(session.copy_as_calculated()) as workbook:
-        session.progress("Comparing", 0.5)
-        report = workbook.recalculate(full=True)
+    session.progress("Comparing", 0.5)
+    report = recompute(session.copy_as_calculated(), write=False)
     differing = [(c.cell, c.before, c.after) for c in report.changed if not _is_same(c.before, c.after)]
     kept = _kept_rows(report)
     if not differing and not kept:

@@ -8,30 +8,23 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn
 
 from workbench.buttons.hosts import Host
-from workbench.buttons.messages import Setting, settings_of
+from workbench.buttons.messages import Setting, as_text, settings_of
 from workbench.errors import BookError
 
 if TYPE_CHECKING:
     import xlwings as xw
+
+    from workbench.recalc import Report
+    from workbench.recalc.recompute import Edits
 
 _OPEN_XML = (".xlsx", ".xlsm")
 
 
 class SettingsWanted(BookError):
     """An action needs what only the person knows; the settings sheet has a cell for it."""
-
-
-class EditedWorkbook(Protocol):
-    """What `Session.write` needs of the recalculation's workbook."""
-
-    def locate(self, target: str) -> tuple[str, str]:
-        """Sheet and A1 address of a target."""
-        ...
-
-    def set(self, target: str, value: object) -> None: ...
 
 
 class Session:
@@ -138,18 +131,26 @@ class Session:
             )
         self.host.replace_file(copy)
 
-    def write(self, workbook: EditedWorkbook, edits: Mapping[str, object]) -> int:
-        """Set cells of the open book, by the rules of `--set`; returns how many.
+    def write(self, edits: Edits, *, overwrite_formulas: bool = False) -> Report:
+        """Set cells of the open book, by the rules of `recompute --set`; returns what `recompute` reports.
 
-        Every edit is first made in `workbook`, the recalculation's view of a snapshot: a locked cell, a
-        validation rule or a missing name raises there what the command line says, before anything is written.
+        The edits are first made in a snapshot: a locked cell, a validation rule or a missing name raises there
+        what the command line says, before anything is written here. LibreOffice's and Excel's own objects
+        enforce none of these rules against a program.
         """
-        placed = [(workbook.locate(target), value) for target, value in edits.items()]
-        for target, value in edits.items():
-            workbook.set(target, value)
-        for (sheet, cell), value in placed:
-            self.book.sheets[sheet][cell].value = value
-        return len(placed)
+        from workbench.recalc import open_workbook
+        from workbench.recalc.recompute import parse_edit
+
+        given = list(edits.items()) if isinstance(edits, Mapping) else [parse_edit(text) for text in edits]
+        with open_workbook(self.snapshot()) as workbook:
+            for target, value in given:
+                workbook.set(target, value, overwrite_formula=overwrite_formulas)
+            report = workbook.recalculate()
+            placed = [(workbook.locate(target), value) for target, value in given]
+        for label, value in placed:
+            sheet, _, cell = label.rpartition("!")
+            self.book.sheets[sheet.strip("'").replace("''", "'")][cell].value = as_text(value)
+        return report
 
 
 def _free_name(path: Path) -> Path:

@@ -13,6 +13,7 @@ from xlwings import base_classes as base
 from workbench.buttons.libreoffice.bridge import (
     LibreOfficeError,
     NotSupported,
+    closed_meanwhile,
     guarded,
     load_uno,
     properties,
@@ -162,6 +163,13 @@ class Book(base.Book):
     @property
     def name(self) -> str:
         return os.path.basename(self.fullname)  # noqa: PTH119  a title may hold anything
+
+    def collection(self, name: str) -> Any:
+        """A collection of the document (`Sheets`, `NamedRanges`, `DatabaseRanges`); a closed one has none."""
+        found = getattr(self.doc, name)
+        if found is None:
+            raise closed_meanwhile()
+        return found
 
     @property
     def path(self) -> Path | None:

@@ -26,7 +26,7 @@ class Names(base.Names):
 
     @property
     def api(self) -> Any:
-        return (self.sheet.uno if self.sheet is not None else self.book.doc).NamedRanges
+        return self.sheet.uno.NamedRanges if self.sheet is not None else self.book.collection("NamedRanges")
 
     def _all(self) -> Iterator[Name]:
         names = self.api

@@ -28,7 +28,7 @@ class Sheets(base.Sheets):
 
     @property
     def api(self) -> Any:
-        return self.book.doc.Sheets
+        return self.book.collection("Sheets")
 
     def __len__(self) -> int:
         return int(self.api.Count)

@@ -27,7 +27,7 @@ class Tables(base.Tables):
 
     @property
     def api(self) -> Any:
-        return self.sheet.book.doc.DatabaseRanges
+        return self.sheet.book.collection("DatabaseRanges")
 
     @property
     def parent(self) -> Sheet:
