@@ -36,6 +36,8 @@ class ProfileResult:
     """Traces and CSV files written beside the book."""
     extended: bool = False
     """Whether the book existed and was added to."""
+    notes: tuple[str, ...] = ()
+    """What was found in the book that a person must know."""
 
 
 def profile(
@@ -99,9 +101,9 @@ def profile(
             )  # fmt: skip
     if progress is not None:
         progress(f"writing {path}", 1.0)
-    _write(path, profiles, extended=extended, replace=replace, template=template, protect=protect)
+    notes = _write(path, profiles, extended=extended, replace=replace, template=template, protect=protect)
     files = _side_files(profiles, measurements, trace, csv)
-    return ProfileResult(path, tuple(profiles), tuple(files), extended)
+    return ProfileResult(path, tuple(profiles), tuple(files), extended, notes)
 
 
 def show(book: str | Path) -> Book:
@@ -175,15 +177,14 @@ def _write(
     replace: bool,
     template: Path | None,
     protect: bool,
-) -> None:
+) -> tuple[str, ...]:
     from workbench.book import write_book
-    from workbench.book.insert import add_profile
+    from workbench.book.insert import add_profiles
 
-    if not extended:
-        write_book(profiles, path, template=template, protect=protect)
-        return
-    for made in profiles:
-        add_profile(path, made, replace=replace, template=template, protect=protect)
+    if extended:
+        return add_profiles(path, profiles, replace=replace, template=template, protect=protect).notes
+    write_book(profiles, path, template=template, protect=protect)
+    return ()
 
 
 def _side_files(

@@ -39,6 +39,21 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises `WorkbenchError` when the folder is missing or read-only, or the disk is full.
     """
     target = path.resolve() if path.is_symlink() else path
+    with explaining(target), _temporary_beside(target) as temporary:
+        yield temporary
+
+
+@contextlib.contextmanager
+def explaining(target: Path) -> Iterator[None]:
+    """Turn the system's refusals to write (disk full, no permission, …) into `WorkbenchError`s that name `target`."""
+    try:
+        yield
+    except OSError as error:
+        raise _explained(error, target) from error
+
+
+@contextlib.contextmanager
+def _temporary_beside(target: Path) -> Iterator[Path]:
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
@@ -52,8 +67,6 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.replace(target)
         temporary = None
         _sync_folder(target.parent)
-    except OSError as error:
-        raise _explained(error, target) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -77,6 +90,7 @@ def _sync_folder(folder: Path) -> None:
 def _explained(error: OSError, target: Path) -> Exception:
     reasons = {
         errno.ENOSPC: ("the disk is full", "free some room and run the command again"),
+        errno.EFBIG: ("the file grows past the system's limit", "raise the limit (ulimit -f) or write elsewhere"),
         errno.EDQUOT: ("the disk quota is used up", "free some room and run the command again"),
         errno.EACCES: ("no permission to write here", "choose another output with -o"),
         errno.EPERM: ("no permission to write here", "choose another output with -o"),

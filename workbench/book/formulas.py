@@ -22,9 +22,10 @@ from workbench.book.names import quoted_sheet
 from workbench.book.template_file import TemplateError
 
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
-_THIS_ROW = re.compile(r"@\[([^\[\]]+)\]")
+_THIS_ROW = re.compile(r"([@^])\[([^\[\]]+)\]")
+_REPEATED = re.compile(r"(?P<id>\w+)/(?P<nth>\d+)")
 _REFERENCE = re.compile(
-    r"(?:(?P<sheet>\w+):)?(?P<section>\w+)\.(?P<a>\w+)(?::(?P<b>\w+))?(?P<header>#)?(?:@(?P<row>\d+))?"
+    r"(?:(?P<sheet>\w+):)?(?P<section>\w+)\.(?P<a>\w+(?:/\d+)?)(?::(?P<b>\w+(?:/\d+)?))?(?P<header>#)?(?:@(?P<row>\d+))?"
 )
 
 
@@ -50,7 +51,7 @@ class Scope:
 
         `absolute_sheet`: plain references with the sheet's name, as charts need them.
         """
-        texts = {"p": here.data.object_name} | dict(words or {})
+        texts = {"p": here.data.object_name, **here.data.words} | dict(words or {})
         if section is not None and row is not None:
             texts["i"] = str(row - section.first + 1)
         if column is not None and column.item is not None:
@@ -59,8 +60,10 @@ class Scope:
         for word, text in texts.items():
             formula = formula.replace(f"{{{word}}}", text)
         formula = _PLACEHOLDER.sub(lambda m: self._reference(m[1], here, formula, absolute_sheet), formula)
-        if section is not None and "@[" in formula:
-            return _THIS_ROW.sub(lambda m: self._this_row(m[1], here, section, row, formula), formula)
+        if section is not None and ("@[" in formula or "^[" in formula):
+            return _THIS_ROW.sub(
+                lambda m: self._this_row(m[2], here, section, (row or 0) - (m[1] == "^"), formula), formula
+            )
         return formula
 
     def _reference(self, text: str, here: PlacedSheet, formula: str, absolute_sheet: bool) -> str:
@@ -77,8 +80,8 @@ class Scope:
         if match["a"] in section.cells:
             row, at = section.cells[match["a"]]
             return prefix + area(row, at)
-        first = section.column(match["a"])
-        last = section.column(match["b"]) if match["b"] else first
+        first = _columns(section, match["a"])
+        last = _columns(section, match["b"]) if match["b"] else first
         if not first or not last:
             raise self._error(f"{{{text}}} names no cell or column", formula)
         left, right = first[0].at, last[-1].at
@@ -92,17 +95,29 @@ class Scope:
             return f"{table}[{escaped_header(first[0].header)}]"
         return prefix + area(section.first, left, section.last, right)
 
-    def _this_row(self, name: str, here: PlacedSheet, section: PlacedSection, row: int | None, formula: str) -> str:
-        found = section.column(name)
+    def _this_row(self, name: str, here: PlacedSheet, section: PlacedSection, row: int, formula: str) -> str:
+        table = here.table_names.get(section.section.id)
+        found = _columns(section, name)
+        if not found and not table and ":" in name:
+            ends = [_columns(section, part) for part in name.split(":", 1)]
+            if all(ends):
+                return f"${column_letters(ends[0][0].at)}{row + 1}:${column_letters(ends[1][-1].at)}{row + 1}"
         if not found:
             raise self._error(f"@[{name}] names no column of section {section.section.id!r}", formula)
-        table = here.table_names.get(section.section.id)
         if table:
             return f"{table}[[#This Row],[{escaped_header(found[0].header)}]]"
-        return f"${column_letters(found[0].at)}{(row or 0) + 1}"
+        return f"${column_letters(found[0].at)}{row + 1}"
 
     def _error(self, problem: str, formula: str) -> TemplateError:
         return TemplateError(problem, where=f"{self.template_path}: formula {formula!r}", remedy="mend it there")
+
+
+def _columns(section: PlacedSection, name: str) -> list[PlacedColumn]:
+    """The columns that `name` means: by id or header, or `id/2` for the second of a repeated one."""
+    match = _REPEATED.fullmatch(name)
+    if match is None:
+        return section.column(name)
+    return [c for c in section.column(match["id"]) if c.number == int(match["nth"])]
 
 
 def escaped_header(header: str) -> str:

@@ -22,6 +22,8 @@ def draw_grid(page: Page, placed: PlacedSection) -> None:
     for column in placed.columns:
         _header(page, placed, column)
         _column(page, placed, column)
+        if column.column.name and section.kind == "grid":
+            page.define(column.column.name, area(placed.first, column.at, placed.last, column.at))
     if section.total_label:
         _total(page, placed)
     if section.spare_hidden:

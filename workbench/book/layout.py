@@ -26,6 +26,8 @@ class SheetData:
     """Lists that columns repeat over, instead of the template's."""
     object_name: str = ""
     """The profile's part of defined names, `{p}`."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Further placeholders of formulas and names: `{word}` → text."""
 
 
 @dataclass(frozen=True)
@@ -136,17 +138,27 @@ def _zones(
     zones: dict[str, tuple[int, int]] = {}
     widths: dict[int, float] = {}
     at = 0
+    visible = [zone.id for zone in sheet.zones if not zone.hidden]
+    full = max((_span(columns[s.id]) for s in sheet.sections if not s.zone), default=0)
     for zone in sheet.zones:
         if zone.gutter > 0:
             widths[at] = zone.gutter
             at += 1
-        needed = max((sum(c.span for c, _, _ in columns[s.id]) for s in sheet.sections if s.zone == zone.id), default=0)
+        needed = max((_span(columns[s.id]) for s in sheet.sections if s.zone == zone.id), default=0)
+        if visible and zone.id == visible[-1]:
+            # A section over all zones may need more than they have; hidden zones stand behind it.
+            first = zones[visible[0]][0] if zones else at
+            needed = max(needed, first + full - at)
         count = max(len(zone.widths), needed)
         for i in range(count):
             widths[at + i] = zone.widths[min(i, len(zone.widths) - 1)]
         zones[zone.id] = (at, count)
         at += count
     return zones, widths
+
+
+def _span(columns: list[tuple[Column, str | float | None, int]]) -> int:
+    return sum(column.span for column, _, _ in columns)
 
 
 def _place(

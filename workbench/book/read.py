@@ -139,8 +139,14 @@ class Book:
         return {key: self._number(key, profile) for key in TOTALS}
 
     def estimates(self, profile: str | None = None) -> dict[str, float]:
-        """Measured and estimated speed, keys as in `ESTIMATES`; ms, items per second, ratios. NaN where unknown."""
-        return {key: self._number(key, profile) for key in ESTIMATES}
+        """Measured and estimated speed, keys as in `ESTIMATES`; ms, items per second, ratios. NaN where unknown.
+
+        The ceiling is infinite where all operators are supported.
+        """
+        found = {key: self._number(key, profile) for key in ESTIMATES}
+        if self.value(f"ceiling_{self._part(profile)}") == "no limit":
+            found["ceiling"] = float("inf")
+        return found
 
     def facts(self, profile: str | None = None) -> dict[str, Value]:
         """What was profiled and where, keys as in `FACTS`."""

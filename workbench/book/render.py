@@ -56,7 +56,12 @@ def render_book(template: Template, path: Path, groups: Sequence[Sequence[SheetD
     ]
     for page in pages:
         _fill(page, protect=protect)
-    workbook.close()
+    try:
+        workbook.close()
+    except xlsxwriter.exceptions.FileCreateError as error:
+        if error.args and isinstance(error.args[0], OSError):
+            raise error.args[0] from error  # disk full and the like, for `replacing` to explain
+        raise
     if odd_texts:
         put_texts(path, odd_texts)
 

@@ -15,7 +15,9 @@ CHART_KINDS = ("bar", "column", "stacked bar", "stacked column", "line", "scatte
 
 @dataclass(frozen=True)
 class Validation:
-    """What an input cell accepts: a `list` (with `choices` or a `source` range), a `decimal` or `custom`."""
+    """What an input cell accepts: a `list` (with `choices` or a `source` range), a `decimal` or `custom`.
+
+    `suggestions` is a list that a person is told of but may leave."""
 
     kind: str
     choices: tuple[str, ...] = ()
@@ -83,6 +85,8 @@ class Column:
     align: str = ""
     spare: str = ""
     """What the spare rows hold: empty, or `formula` (the column's formula there, too)."""
+    name: str = ""
+    """Defined name of its data cells, in a grid, with `{p}` for the profile's part of it."""
     span: int = 1
     """How many of the zone's columns it takes; text runs on over the further ones."""
     after: str = ""

@@ -41,7 +41,7 @@ def write_book(
     if loss_profiles:
         from workbench.book.loss import loss_sheets
 
-        groups = loss_sheets(groups, loss_profiles)
+        groups = loss_sheets(groups, loss_profiles, layout)
     refuse_if_open_elsewhere(path)
     with replacing(path) as temporary:
         render_book(layout, temporary, groups, protect=protect)

@@ -31,14 +31,20 @@ def run_reporting_errors(command: Callable[..., Any]) -> int:
         print(f"error: {one_line(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
-        return int(Exit.INTERRUPTED)
+        return _interrupted()
     except BrokenPipeError:
         sys.stderr.close()
         return int(Exit.DONE)
     except SystemExit as stop:
+        if stop.code == Exit.INTERRUPTED:  # Typer's answer to Ctrl-C, without a word
+            return _interrupted()
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     return int(code or 0)
+
+
+def _interrupted() -> int:
+    print("interrupted; files are as they were", file=sys.stderr)
+    return int(Exit.INTERRUPTED)
 
 
 def one_line(text: str) -> str:

@@ -92,9 +92,11 @@ def profile(
     names = [made.name for made in result.profiles]
     if as_json:
         files = [str(file) for file in result.files]
-        print_json(book_document(book, names) | {"extended": result.extended, "files": files})
+        print_json(book_document(book, names) | {"extended": result.extended, "files": files, "notes": result.notes})
         return
     print_notes(result.profiles)
+    for note in result.notes:
+        typer.echo(f"note: {note}")
     print_book(book, names)
     for file in (result.book, *result.files):
         typer.echo(f"{'extended' if result.extended and file == result.book else 'wrote'} {file}")

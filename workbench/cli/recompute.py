@@ -24,7 +24,9 @@ def recompute(
     ] = None,
     checks: Annotated[
         list[str] | None,
-        typer.Option("--check", metavar="CELL>=VALUE", help="Exit with 1 unless this holds afterwards (may be repeated)."),
+        typer.Option(
+            "--check", metavar="CELL>=VALUE", help="Exit with 1 unless this holds afterwards (may be repeated)."
+        ),
     ] = None,
     overwrite_formulas: Annotated[
         bool, typer.Option("--overwrite-formulas", help="Let --set replace a formula by its value.")
@@ -39,9 +41,7 @@ def recompute(
     """
     from workbench.recalc.recompute import recompute as run
 
-    report = run(
-        book, out, edits or (), checks or (), overwrite_formulas=overwrite_formulas, write=not dry_run
-    )
+    report = run(book, out, edits or (), checks or (), overwrite_formulas=overwrite_formulas, write=not dry_run)
     _show(report, None if dry_run else (out or book), as_json)
     _exit(report)
 
@@ -76,9 +76,7 @@ def document(report: Report, written: Path | None) -> dict[str, Any]:
         "book": None if written is None else str(written),
         "formulas": report.formulas,
         "changed": report.changed_count,
-        "changes": [
-            {"cell": c.cell, "before": plain(c.before), "after": plain(c.after)} for c in report.changed
-        ],
+        "changes": [{"cell": c.cell, "before": plain(c.before), "after": plain(c.after)} for c in report.changed],
         "unevaluated": [{"cell": c.cell, "reason": c.reason} for c in report.unevaluated],
         "stale": [{"cell": c.cell, "reason": c.reason} for c in report.stale],
         "checks": [{"check": c.check, "value": plain(c.value), "holds": c.holds} for c in report.checks],

@@ -130,7 +130,7 @@ def _print_profile(console: Console, book: Book, name: str) -> None:
     figures.add_row(
         "estimated speed-up",
         f"[bold]{_times(estimates['estimated_speedup'])}[/bold]",
-        f"at most {_times(estimates['ceiling'])}, if supported operators took no time",
+        f"ceiling {_times(estimates['ceiling'])}: if supported operators took no time",
     )
     console.print(figures)
     best = worth_most(book, name)
@@ -174,6 +174,8 @@ def _ms(value: float) -> str:
 
 
 def _times(value: float) -> str:
+    if math.isinf(value):
+        return "no limit"
     return "unknown" if math.isnan(value) else f"{value:.2f}x"
 
 

@@ -100,6 +100,10 @@ def resolve_dims(
         if key in values:
             continue
         if key in dims:
+            if is_batch and batch not in (None, dims[key]):
+                raise ModelError(
+                    f"--batch says {batch} and --dim {key} says {dims[key]}", where=path, remedy="leave one of them out"
+                )
             values[key] = dims[key]
         elif is_batch and batch is not None:
             values[key] = batch
