@@ -82,8 +82,9 @@ def nper(rate: Floats, payment: Floats, present: Floats, future: Floats, when: F
     each = payment * _due(rate, when)
     plain = -(present + future) / np.where(payment == 0, 1.0, payment)
     logs = np.log((each - future * rate) / (each + present * rate)) / np.log1p(rate)
-    codes = codes_where((((rate == 0) & (payment == 0)) | (rate <= -1), _NUM))
-    return np.where(rate == 0, plain, logs), codes
+    nothing = present + future == 0
+    codes = codes_where((((rate == 0) & (payment == 0) & ~nothing) | (rate <= -1), _NUM))
+    return np.where(nothing & (payment == 0), 0.0, np.where(rate == 0, plain, logs)), codes
 
 
 @vector("IPMT", NUMBER, NUMBER, NUMBER, NUMBER, opt(NUMBER, _ZERO), opt(NUMBER, _ZERO))
@@ -148,7 +149,8 @@ def rate_(periods: float, payment: float, present: float, future: float, when: f
         return _NUM
 
     def worth(rate: float) -> float:
-        return float(future_value(rate, periods, payment, present, when)) - future
+        compound, annuity = _growth(rate, periods)
+        return float(present + (payment * _due(rate, when) * annuity + future) / compound)
 
     return root_near(worth, guess)
 
@@ -173,7 +175,7 @@ def _newton(curve: Callable[[float], float], rate: float, low: float) -> float |
             return None
         new = rate - value * 2 * step / (above - below)
         if new <= low:
-            new = (rate + low) / 2
+            return None
         if abs(new - rate) <= 1e-14 * max(abs(new), 1e-3):
             return new
         rate = new
@@ -189,7 +191,7 @@ def _safe(curve: Callable[[float], float], rate: float) -> float | None:
 
 
 def _bracketed(curve: Callable[[float], float], guess: float, low: float) -> float:
-    grid = [low + 10.0 ** (k / 8) for k in range(-64, 49)]
+    grid = [low + 10.0 ** (k / 8) for k in range(-32, 49)]
     points = [(rate, value) for rate in grid if (value := _safe(curve, rate)) is not None]
     changes = [(a, b) for (a, x), (b, y) in itertools.pairwise(points) if (x < 0) != (y < 0)]
     _demand(bool(changes))

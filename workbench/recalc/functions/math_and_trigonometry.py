@@ -73,6 +73,19 @@ def sumproduct(*arrays: Value) -> tuple[Floats, Any]:
     return terms.sum(axis=(2, 3), keepdims=True), codes
 
 
+@vector("PERCENTOF", RANGE, RANGE)
+def percentof(part: Value, whole: Value) -> tuple[Floats, Any]:
+    """The sum of the part over the sum of the whole."""
+    sums, codes = [], None
+    for value in (part, whole):
+        x, _, failed = _samples.counted(value)
+        sums.append(_samples.lanes(x.sum(axis=-1)))
+        if failed is not None:
+            codes = failed if codes is None else np.where(codes != 0, codes, failed)
+    zero = codes_where((sums[1] == 0, _DIV0))
+    return sums[0] / np.where(sums[1] == 0, 1.0, sums[1]), zero if codes is None else np.where(codes != 0, codes, zero)
+
+
 # --- signs, powers, logarithms
 
 

@@ -208,3 +208,19 @@ def frequency(data: Objects, bins: Objects) -> Scalar | Floats:
     out[order] = np.diff(upto, prepend=0)
     out[-1] = rising.size - upto[-1]
     return out[:, None]
+
+
+@vector("TRIMMEAN", ARRAY, NUMBER)
+def trimmean(array: Value, share: Floats) -> tuple[Floats, Any]:
+    """Mean without the lowest and highest numbers: `share` of them, the count rounded down to an even one."""
+    rising, n, codes = sample(array)
+    count = lanes(n).astype(np.float64)
+    drop = np.floor(whole(count * share) / 2)
+    wrong = (share < 0) | (share >= 1) | (count == 0)
+    sums = np.concatenate(
+        [np.zeros((*rising.shape[:2], 1)), np.cumsum(np.where(np.isinf(rising), 0.0, rising), -1)], -1
+    )
+    drop = np.where(wrong, 0, drop)
+    kept = np.maximum(count - 2 * drop, 1)
+    found = (picked(sums, count - drop) - picked(sums, drop)) / kept
+    return found, _joined(codes, codes_where((wrong, _NUM)))
