@@ -92,7 +92,7 @@ def test_profile_again_measures_and_keeps_what_was_edited(toolbar: Any, own_copy
     body[products[0], header.index("aim to weight sparse ratio")].value = 0.7
     body[products[1], header.index("sparse support")].value = 0
     book.sheets["baseline ops"].activate()
-    with_settings(book, "profile_again", seconds=2)
+    with_settings(book, "profile_again", seconds=0.5)
     outcome = toolbar.press(book, "profile_again")
     assert outcome["exit_code"] == 0, outcome
     book = toolbar.app.books[0]

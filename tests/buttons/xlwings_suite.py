@@ -28,6 +28,9 @@ CONFTEST = """import xlwings as xw
 from workbench.buttons import libreoffice
 
 xw.engines["libreoffice"].activate()
+from workbench.buttons.libreoffice.engine import App
+
+App.macro_mode = libreoffice.ALL_MACROS
 """
 
 

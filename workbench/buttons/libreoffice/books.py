@@ -278,6 +278,12 @@ class Book(base.Book):
         return str(controller.ActiveSheet.Name), selection.address if selection else "A1"
 
     def run_macro(self, name: str, arguments: tuple[Any, ...]) -> Any:
+        if not self.doc.AllowMacroExecution:
+            raise LibreOfficeError(
+                "LibreOffice's security settings switch this book's macros off",
+                where=self.fullname,
+                remedy="trust its folder (Tools > Options > Security > Macro Security), or set app.impl.macro_mode",
+            )
         provider = self.doc.getScriptProvider()
         url = name if name.startswith("vnd.sun.star.script:") else self._macro_url(name)
         result = provider.getScript(url).invoke(arguments, (), ())

@@ -161,7 +161,7 @@ def explained(error: BaseException) -> LibreOfficeError:
     kind = type(error).__name__.rpartition(".")[2]
     said = " ".join(str(getattr(error, "Message", "")).split())
     said = re.sub(r"(\s+at)?\s*\./\S+:\d+", "", said)
-    if kind in _GONE or "disposed" in said.lower() or "bridge" in said.lower():
+    if kind in _GONE or "disposed" in said.lower() or "bridge" in said.lower() or said.startswith("cannot get value"):
         return closed_meanwhile()
     if kind == "ErrorCodeIOException":
         return LibreOfficeError(

@@ -105,8 +105,8 @@ class Apps(base.Apps):
         raise KeyError(pid)
 
 
-_MACROS_AS_CONFIGURED_NEVER_ASK = 5
-"""`com.sun.star.document.MacroExecMode.USE_CONFIG_REJECT_CONFIRMATION`; 4 runs every macro."""
+MACROS_AS_CONFIGURED, ALL_MACROS = 5, 4
+"""`com.sun.star.document.MacroExecMode`: as LibreOffice's security settings say, without asking; every macro."""
 
 _CONNECTED_PIDS = iter(range(1, 1 << 30))
 
@@ -121,6 +121,8 @@ class App(base.App):
     interactive = True
     cut_copy_mode = False
     hwnd = None
+    macro_mode = MACROS_AS_CONFIGURED
+    """How the macros of books opened from now on are treated; set `ALL_MACROS` for files that you trust."""
 
     def __init__(self, context: Any, connection: str, office: OfficeProcess | None, *, headless: bool = False) -> None:
         self.context = context
@@ -135,7 +137,6 @@ class App(base.App):
         self._pid = office.process.pid if office else -next(_CONNECTED_PIDS)
         self._indicators: dict[str, Any] = {}
         self._status: str | bool = False
-        self.macro_mode = _MACROS_AS_CONFIGURED_NEVER_ASK
 
     def service(self, name: str) -> Any:
         return self.context.ServiceManager.createInstanceWithContext(name, self.context)

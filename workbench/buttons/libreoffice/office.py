@@ -77,7 +77,7 @@ def _end_all() -> None:
         office.end(patience_s=0)
 
 
-def start_office(*, visible: bool = False, profile: Path | None = None, macros: bool = False) -> OfficeProcess:
+def start_office(*, visible: bool = False, profile: Path | None = None) -> OfficeProcess:
     """Start a private LibreOffice that listens on a pipe of its own; it ends with this process.
 
     `profile` is the folder of its user profile (settings, extensions), a temporary one by default.
