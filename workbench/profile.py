@@ -242,3 +242,5 @@ class LossProfile:
     samples: int = 0
     warnings: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    performance_profile: str = ""
+    """The performance profile whose targets it follows in a workbook; empty: the book's first."""
