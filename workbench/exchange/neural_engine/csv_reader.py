@@ -27,7 +27,9 @@ from workbench.exchange.imported import (
     weight_in,
 )
 from workbench.exchange.neural_engine.csv_writer import COLUMNS, FILE_LAYOUT, Layout
-from workbench.profile import OperatorRecord, RatioRow, RatioTable, Source, Tensor
+from workbench.exchange.source import Source
+from workbench.profile import OperatorRecord, RatioRow, RatioTable, Tensor
+from workbench.profile import Source as RatioSource
 
 _LEVEL = re.compile(r"\s*([\d.]+)\s*%?\s*4x1\s+p(?:er|re)f\s+ratio\s*", re.IGNORECASE)
 _FILE_NAME = re.compile(r"profiling_(\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)_(\d+)")
@@ -43,6 +45,16 @@ def is_neural_engine_csv(text: str) -> bool:
     """Whether a file begins like the engine's CSV, whatever its separator."""
     first = text.lstrip("\ufeff").split("\n", 1)[0].lower()
     return first.strip('"').startswith("weight shape") and ("4x1" in first or "others" in first)
+
+
+def looks_like(source: Source) -> bool:
+    """Whether the source is such a file."""
+    return is_neural_engine_csv(source.text)
+
+
+def read(source: Source) -> ImportedProfile:
+    """The same as `read_profile_csv`, for the registry."""
+    return read_profile_csv(source.path, batch=source.batch, cores=source.cores)
 
 
 def read_profile_csv(path: str | Path, *, batch: int | None = None, cores: int | None = None) -> ImportedProfile:
@@ -170,7 +182,7 @@ def _ratio_table(rows: Sequence[Sequence[str]], path: Path) -> RatioTable:
                 where=path,
                 remedy="delete one of them",
             )
-        found[shape] = RatioRow(shape, ratios, others, f"{Source.USER.value}: {path.name}")
+        found[shape] = RatioRow(shape, ratios, others, f"{RatioSource.USER.value}: {path.name}")
     return RatioTable(tuple(levels), tuple(found.values()))
 
 

@@ -24,6 +24,7 @@ from workbench.exchange.imported import (
     weight_in,
 )
 from workbench.exchange.neural_engine.csv_reader import named_time
+from workbench.exchange.source import Source
 from workbench.profile import OperatorRecord, Tensor, Weight
 
 _PRODUCTS = frozenset({"innerproduct", "matmul"})
@@ -40,10 +41,24 @@ def is_neural_engine_trace(document: object) -> bool:
     )
 
 
+def looks_like(source: Source) -> bool:
+    """Whether the source is such a trace."""
+    return is_neural_engine_trace(source.document)
+
+
+def read(source: Source) -> ImportedProfile:
+    """The same as `read_trace`, for the registry."""
+    return _read(source.document, source.path, source.batch, source.cores)
+
+
 def read_trace(path: str | Path, *, batch: int | None = None, cores: int | None = None) -> ImportedProfile:
     """The profile of the trace. Raises `FormatError` where levels are missing or iterations differ."""
     path = Path(path)
-    runs = _runs(json_of(path), path)
+    return _read(json_of(path), path, batch, cores)
+
+
+def _read(document: object, path: Path, batch: int | None, cores: int | None) -> ImportedProfile:
+    runs = _runs(document, path)
     counted = runs[1:] or runs
     times = np.array([[event.duration_us for event in run] for run in counted]) / 1000
     medians, minima = np.median(times, axis=0), times.min(axis=0)
