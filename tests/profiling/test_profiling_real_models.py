@@ -30,8 +30,9 @@ def constants_of(path: Path) -> tuple[onnx.ModelProto, dict[str, tuple[int, ...]
     proto = onnx.load(path)
     found = {i.name: tuple(i.dims) for i in proto.graph.initializer}
     for node in proto.graph.node:
-        if node.op_type == "Constant":
-            found |= {node.output[0]: numpy_helper.to_array(a.t).shape for a in node.attribute if a.name == "value"}
+        for attribute in node.attribute if node.op_type == "Constant" else ():
+            if attribute.name == "value":
+                found[node.output[0]] = numpy_helper.to_array(attribute.t).shape
     return proto, {name: dims for name, dims in found.items() if len(dims) > 1}
 
 
