@@ -166,6 +166,7 @@ def run(context, document, action, ended=ignore):
 
 def follow(context, document, frame, key, action, child, flag, ended):
     """Wait for the child, then show its outcome: one line of JSON on its standard output."""
+    threading.Thread(target=cancel_when_closed, args=(frame, child, flag), daemon=True).start()
     output = child.stdout.read().decode("utf-8", "replace").strip().splitlines()
     status = child.wait()
     with _lock:
@@ -188,6 +189,19 @@ def follow(context, document, frame, key, action, child, flag, ended):
     except Exception:  # the document was closed meanwhile: there is nothing left to show anything in
         pass
     ended(outcome)
+
+
+def cancel_when_closed(frame, child, flag):
+    """Nobody waits for an action any more whose window was closed; a file being replaced closes it for a moment."""
+    missing = 0
+    while frame is not None and child.poll() is None and missing < 4:
+        time.sleep(0.5)
+        try:
+            missing = 0 if frame.Controller is not None else missing + 1
+        except Exception:  # the frame is gone, too
+            missing += 1
+    if missing and child.poll() is None:
+        flag.touch()
 
 
 def show(context, document, text):

@@ -180,8 +180,8 @@ def test_closed_while_running(clean: Any, own_copy: Path) -> None:
     before = own_copy.read_bytes()
     book.close()
     other = clean.app.books.add()
-    assert ended.wait(90)
-    assert "closed meanwhile" in outcomes[0]
+    assert ended.wait(15)
+    assert any(said in outcomes[0] for said in ("closed meanwhile", "was closed", "was cancelled"))
     assert own_copy.read_bytes() == before
     assert clean.press(other, "recalculate")["exit_code"] == 0, "LibreOffice and its toolbar live on"
 

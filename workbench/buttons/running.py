@@ -84,6 +84,8 @@ def run_action(
         message, code = str(error), error.exit_code
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
+        if not _is_open(host):
+            return result("The book was closed before the action ended; its file is as it was.", 2, True)
         message, code = f"programming error: {type(error).__name__}: {error}", _SOFTWARE_ERROR
     _give_back(host)
     return result(message, code, not _told_error(host, action, message))
@@ -102,6 +104,14 @@ def _told_error(host: Host, action: Action, message: str) -> bool:
         print(f"{action.name}: {message} (not written into the document: {error})", file=sys.stderr)
         return False
     return True
+
+
+def _is_open(host: Host) -> bool:
+    """Whether the book still answers: a closed one fails in ways that look like errors of ours."""
+    try:
+        return bool(host.book.sheet_names)
+    except Exception:
+        return False
 
 
 def _give_back(host: Host) -> None:

@@ -18,6 +18,7 @@ from workbench.buttons.libreoffice.books import Book, Books
 from workbench.buttons.libreoffice.bridge import (
     LibreOfficeError,
     NotSupported,
+    closed_meanwhile,
     enum_value,
     guarded,
     is_uno_exception,
@@ -241,6 +242,8 @@ class App(base.App):
         controller = book.doc.CurrentController
         if controller is None:
             return
+        if controller.Frame is None:
+            raise closed_meanwhile()
         # One indicator a document: a second one would stack on the first and never show.
         key = str(book.doc.RuntimeUID)
         indicator = self._indicators.get(key)
