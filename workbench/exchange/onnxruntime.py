@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _SESSION_EVENTS = ("model_loading_uri", "model_loading_array", "session_initialization", "model_run")
 
-_SESSIONS = ((2, "ENABLE_ALL"), (1, "ENABLE_ALL"), (2, "ENABLE_EXTENDED"), (2, "ENABLE_BASIC"), (2, "DISABLE_ALL"))
-"""Threads and optimization levels to try, the usual ones first."""
+_LEVELS = ("ENABLE_ALL", "ENABLE_EXTENDED", "ENABLE_BASIC", "DISABLE_ALL")
+"""Optimization levels to try, the usual one first."""
 
 
 def looks_like(source: Source) -> bool:
@@ -133,14 +133,14 @@ def _unjoined(index: int, node: NodeEvent, times: _Times) -> OperatorRecord:
 
 
 def _best_graph(path: Path, events: Sequence[NodeEvent], cores: int | None) -> _OptimizedGraph:
-    """The graph that has most of the events' nodes: it depends on the session's level and number of threads."""
+    """The graph that has most of the events' nodes: it depends on the session's optimization level."""
     from workbench.profiling.loading import load_model
     from workbench.profiling.samples import resolve_model
 
     model = load_model(resolve_model(path))
     best: _OptimizedGraph | None = None
-    for threads, level in _SESSIONS:
-        graph = _OptimizedGraph(model, _optimized(model, cores or threads, level))
+    for level in _LEVELS:
+        graph = _OptimizedGraph(model, _optimized(model, cores or 1, level))
         if best is None or graph.found(events) > best.found(events):
             best = graph
         if best.found(events) == len(events):
