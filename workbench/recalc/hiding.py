@@ -52,6 +52,10 @@ def note_hidden_rows(model: Model, sheet: int, data: bytes, scan: Scan, filters:
 
 def note_subtotals(model: Model, sheet: int, scan: Scan) -> None:
     """Tell the model which cells of the sheet hold a formula with SUBTOTAL or AGGREGATE."""
+    texts = b"\n".join([formula.text for formula in scan.formulas]).upper()
+    if b"SUBTOTAL" not in texts and b"AGGREGATE" not in texts:
+        model.subtotals.pop(sheet, None)
+        return
     cells, shared = set(), set()
     for formula in scan.formulas:
         key = _SHARED.search(formula.attributes)
