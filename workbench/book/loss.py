@@ -31,7 +31,7 @@ def loss_sheets(
     """
     bound = {data.name: data.object_name for group in groups for data in group if data.sheet_id == "dashboard"}
     taken = [data.name for group in groups for data in group]
-    objects: list[str] = []
+    objects = list(bound.values())
     result = [list(group) for group in groups]
     followed = [followed_profile(profile, tuple(bound)) for profile in profiles]
     for number, profile in enumerate(profiles):

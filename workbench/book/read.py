@@ -47,7 +47,9 @@ ESTIMATES = (
     "profiling_overhead",
 )
 FACTS = ("model", "model_hash", "batch", "cores", "threads", "instances", "instruction_sets", "runtime", "provenance")
+LOSS_FIGURES = ("average", "recovery", "reduction", "parameters", "zeros", "zero_share")
 _OPS = "ops_"
+_LOSS = "loss_recovery_"
 _AREA = re.compile(r"\$?([A-Z]{1,3})\$?(\d+)(?::\$?([A-Z]{1,3})\$?(\d+))?")
 
 
@@ -87,12 +89,17 @@ class Book:
     @property
     def loss_profile_names(self) -> tuple[str, ...]:
         """The loss profiles, in the order of their sheets."""
-        return tuple(
-            sheet.title
-            for sheet in self._file.worksheets
-            for table in sheet.tables.values()
-            if table.name.startswith("loss_")
-        )
+        titles = {self._named(name)[0].title for name in self._names if name.startswith(_LOSS)}
+        return tuple(sheet.title for sheet in self._file.worksheets if sheet.title in titles)
+
+    def loss_figures(self, loss_profile: str) -> dict[str, Value]:
+        """A loss profile's figures, keys as in `LOSS_FIGURES`. Raises `BookError` where there is none of that name."""
+        for name in self._names:
+            if name.startswith(_LOSS) and self._named(name)[0].title.casefold() == loss_profile.casefold():
+                part = name.removeprefix(_LOSS)
+                return {key: self.value(f"loss_{key}_{part}") for key in LOSS_FIGURES}
+        known = ", ".join(self.loss_profile_names) or "none"
+        raise BookError(f"no loss profile {loss_profile!r}", where=self.path, remedy=f"there are: {known}")
 
     def operators(self, profile: str | None = None) -> pd.DataFrame:
         """Part 2: a row an operator, the sheet's columns. `profile` may be left out where there is one."""
