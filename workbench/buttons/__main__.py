@@ -29,6 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--book", metavar="URL", default="", help="its document: a URL, a path, or a RuntimeUID")
     parser.add_argument("--wb", metavar="NAME", help="the Excel workbook that calls")
     parser.add_argument("--from_xl", metavar="1", help="given by Excel; see Book.caller()")
+    parser.add_argument("--app", metavar="PROGRAM", help="given by xlwings' own macros")
     parser.add_argument("--hwnd", metavar="HANDLE", help="Excel's window; see Book.caller()")
     parser.add_argument("--cancel", metavar="FILE", type=Path, help="cancel when this file appears")
     parser.add_argument("--set", metavar="CELL=VALUE", action="append", default=[], dest="edits")
