@@ -163,9 +163,7 @@ class Workbook:
             formulas=sum(len(part.scan.formulas) for part in self.source.parts if part is not None),
             changed=tuple(changed),
             changed_count=count,
-            unevaluated=tuple(
-                KeptCell(self.label(u.sheet, u.row, u.column), u.reason) for u in kept if not u.stale
-            ),
+            unevaluated=tuple(KeptCell(self.label(u.sheet, u.row, u.column), u.reason) for u in kept if not u.stale),
             stale=tuple(KeptCell(self.label(u.sheet, u.row, u.column), u.reason) for u in kept if u.stale),
             warnings=tuple(self.source.warnings),
         )
@@ -183,7 +181,9 @@ class Workbook:
             for row in rows[: max(0, MOST_LISTED - len(listed))].tolist():
                 listed.append(
                     ChangedCell(
-                        self.label(sheet, row, column), _scalar_of(before, row), self.model.store.cell(sheet, row, column)
+                        self.label(sheet, row, column),
+                        _scalar_of(before, row),
+                        self.model.store.cell(sheet, row, column),
                     )
                 )
         return listed, count
@@ -204,11 +204,14 @@ class Workbook:
     def save(self, out: str | Path | None = None) -> None:
         """Write the workbook, to where it came from when `out` is None; only sheet parts differ from the file read.
 
+        A file that would not change is left alone.
         Raises `WorkbenchError` when the target is open elsewhere or can't be written.
         """
         target = Path(out) if out is not None else self.path
         refuse_if_open_elsewhere(target)
         parts = self._patched_parts()
+        if not parts and target.exists() and target.samefile(self.path):
+            return
         with replacing(target) as temporary:
             self.source.package.write(temporary, parts)
 
@@ -226,7 +229,9 @@ class Workbook:
                 self.model.store.cell(sheet, row, column), array_ref=ref
             )
         for (sheet, row, column), change in self.edited.items():
-            changes.setdefault(sheet, {})[row, column] = replace(change, value=self.model.store.cell(sheet, row, column))
+            changes.setdefault(sheet, {})[row, column] = replace(
+                change, value=self.model.store.cell(sheet, row, column)
+            )
         parts: dict[str, bytes] = {}
         rich = {error: index for index, error in self.source.rich_errors.items()}
         if self.unchained and self.source.chain is not None:
