@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from keyword import iskeyword
 from typing import Any
 
 import typer
@@ -17,7 +18,12 @@ COMMANDS: dict[str, str] = {
     "profile": "Measure an ONNX model and write (or extend) a workbook.",
     "show": "Print a workbook's summary.",
     "recompute": "Apply edits and recalculate every formula of a workbook; nothing is lost.",
+    "calibrate": "Replace a workbook's perf ratios by ones measured on this machine.",
+    "prune": "Prune a model's weights to the targets of a workbook.",
+    "validate": "Run a model as sparse as planned and compare it with the workbook's estimate.",
     "buttons": "Put buttons into LibreOffice or a workbook for Excel, or take them out.",
+    "import": "Import another tool's profile or ratios into a workbook.",
+    "export": "Write a workbook's tables as CSV, JSON, Markdown, Parquet or Neural Engine files.",
 }
 """Command → its line in `workbench --help`; the module is `workbench.cli.<command>`, with `app` in it."""
 
@@ -37,7 +43,9 @@ class _LazyGroup(TyperGroup):
 
 
 def _loaded(name: str) -> Any:
-    module = importlib.import_module(f"workbench.cli.{name.replace('-', '_')}")
+    file = name.replace("-", "_")
+    # A word of the language can't be imported by statement: its module has an underscore behind.
+    module = importlib.import_module(f"workbench.cli.{file}_" if iskeyword(file) else f"workbench.cli.{file}")
     command: Any = typer.main.get_command(module.app)
     command.name = name
     return command

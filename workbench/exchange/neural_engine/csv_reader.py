@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -91,6 +91,7 @@ def read_profile_rows(
     layout, notes = _layout(rows[end:], operators, as_text)
     notes += _ratio_notes(lines, table)
     when, instance = named_time(path)
+    layout = replace(layout, instance=instance)
     profile = imported_profile(
         path,
         operators,

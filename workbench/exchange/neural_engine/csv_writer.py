@@ -55,6 +55,7 @@ FILE_LAYOUT = "imported file's layout"
 """The setting that keeps how an imported file stood, as `Layout.text` says it."""
 
 _TOTAL_LABELS_COLUMN = 11
+_RATIO = 14
 _FORMULA_LIMIT = 8000
 """Characters; Excel takes 8,192."""
 
@@ -72,6 +73,8 @@ class Layout:
     """Column M of the totals as it stood."""
     rows_ms: str = ""
     """The sum of the file's latencies: while it holds, so do `totals`."""
+    instance: int = 0
+    """The number in its name."""
 
     @property
     def text(self) -> str:
@@ -79,14 +82,17 @@ class Layout:
         parts = ["targets as text"] if self.targets_as_text else []
         if self.totals is not None:
             parts.append(f"totals {' '.join(self.totals)} over rows of {self.rows_ms}")
+        if self.instance:
+            parts.append(f"instance {self.instance}")
         return ", ".join(parts)
 
     @classmethod
     def parsed(cls, text: str) -> Layout:
         """The inverse of `text`."""
-        found = re.search(r"totals (\S+) (\S+) (\S+) over rows of (\S+)", text)
+        found = re.search(r"totals (\S+) (\S+) (\S+) over rows of ([^\s,]+)", text)
         totals = (found[1], found[2], found[3]) if found else None
-        return cls("targets as text" in text, totals, found[4] if found else "")
+        number = re.search(r"instance (\d+)", text)
+        return cls("targets as text" in text, totals, found[4] if found else "", int(number[1]) if number else 0)
 
 
 def write_profile_csv(
@@ -95,6 +101,7 @@ def write_profile_csv(
     *,
     ratios: RatioTable | None = None,
     targets: Sequence[float | None] | None = None,
+    fixed_ratios: Mapping[int, float] | None = None,
     instance: int | None = None,
     when: datetime | None = None,
 ) -> Path:
@@ -103,11 +110,17 @@ def write_profile_csv(
     `ratios` and `targets` (one an operator, None: stays dense) default to the default ratios and 90 %.
     A file of that name is never overwritten: the instance number counts on, as the engine's does.
     """
-    text = profile_csv(profile, ratios=ratios, targets=targets)
-    path = free_file(directory, "csv", profile.instance if instance is None else instance, when)
+    text = profile_csv(profile, ratios=ratios, targets=targets, fixed_ratios=fixed_ratios)
+    path = free_file(directory, "csv", _instance(profile, instance), when)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
     return path
+
+
+def _instance(profile: PerformanceProfile, given: int | None) -> int:
+    if given is not None:
+        return given
+    return profile.instance or Layout.parsed(profile.settings.get(FILE_LAYOUT, "")).instance
 
 
 def file_name(when: datetime, instance: int, suffix: str) -> str:
@@ -135,8 +148,12 @@ def profile_csv(
     *,
     ratios: RatioTable | None = None,
     targets: Sequence[float | None] | None = None,
+    fixed_ratios: Mapping[int, float] | None = None,
 ) -> str:
-    """The file's text. Raises `WorkbenchError` where `targets` are not one an operator."""
+    """The file's text. `fixed_ratios` (operator → perf ratio) stand as numbers instead of the lookup.
+
+    Raises `WorkbenchError` where `targets` are not one an operator.
+    """
     operators = profile.operators
     if targets is None:
         targets = [default_target(op) for op in operators]
@@ -158,7 +175,11 @@ def profile_csv(
     layout = Layout.parsed(profile.settings.get(FILE_LAYOUT, ""))
     target_form = " {}" if layout.targets_as_text else "={}"
     for number, (op, target) in enumerate(zip(operators, targets, strict=True), first):
-        writer.writerow(_operator_cells(op, target, number, ratio_rows, table.levels, target_form))
+        cells = _operator_cells(op, target, number, ratio_rows, table.levels, target_form)
+        fixed = (fixed_ratios or {}).get(op.index)
+        if fixed is not None and cells[_RATIO]:
+            cells[_RATIO] = f"{fixed:.10g}"
+        writer.writerow(cells)
     for cells in _total_rows(profile, first, layout):
         writer.writerow([""] * _TOTAL_LABELS_COLUMN + cells)
     return out.getvalue()
