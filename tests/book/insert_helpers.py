@@ -233,9 +233,15 @@ def _workbook_problems(content: dict[str, bytes], targets: dict[str, list[tuple[
     kinds = {kind: target for _, kind, target in targets[part]}
     counts, more = _style_problems(etree.fromstring(content[kinds["styles"]]))
     found += more
-    strings = (
-        len(etree.fromstring(content[kinds["sharedStrings"]]).findall(f"{MAIN}si")) if "sharedStrings" in kinds else 0
-    )
+    selected = [1 for s in sheets if b'tabSelected="1"' in content[links[s.get(f"{OFFICE}id")]]]
+    if len(selected) > 1:
+        found.append("several tabs are selected")
+    strings = 0
+    if "sharedStrings" in kinds:
+        shared = etree.fromstring(content[kinds["sharedStrings"]])
+        strings = len(shared.findall(f"{MAIN}si"))
+        if int(shared.get("uniqueCount", strings)) != strings:
+            found.append("the count of shared strings")
     tables: list[tuple[str, str]] = []
     shapes: list[str] = []
     for sheet in sheets:

@@ -42,7 +42,7 @@ def rendered(tmp_path: Path) -> Path:
 
 
 def _looks(sheet: openpyxl.worksheet.worksheet.Worksheet) -> dict[str, object]:
-    """Every cell's content and format in full."""
+    """The content and format in full of every cell that the file holds."""
     return {
         cell.coordinate: (
             cell.value,
@@ -56,8 +56,8 @@ def _looks(sheet: openpyxl.worksheet.worksheet.Worksheet) -> dict[str, object]:
             cell.quotePrefix,
             cell.comment.text if cell.comment else None,
         )
-        for row in sheet.iter_rows()
-        for cell in row
+        for cell in sheet._cells.values()
+        if not isinstance(cell, openpyxl.cell.MergedCell)
     }
 
 
@@ -210,7 +210,7 @@ def test_books_that_must_not_be_changed(book: Path, rendered: Path, tmp_path: Pa
     assert other.read_bytes() == before
 
 
-def test_foreign_book_gets_everything(tmp_path: Path) -> None:
+def test_foreign_book_gets_everything(tmp_path: Path, rendered: Path) -> None:
     path = tmp_path / "foreign.xlsx"
     book = xlsxwriter.Workbook(str(path))
     sheet = book.add_worksheet("Guide")
@@ -221,12 +221,15 @@ def test_foreign_book_gets_everything(tmp_path: Path) -> None:
     sheet.insert_chart("C1", chart)
     book.close()
     before = parts(path)
-    done = add_profile(path, profile("b8", 8))
+    done = add_profile(path, profile("b8", 8, 1, 4.0))
     assert problems(path) == []
     assert done.added == ("b8",)
     assert done.notes == ("the workbook has a sheet 'Guide' of its own, which stays as it is",)
     assert openpyxl.load_workbook(path).sheetnames == ["Summary", "b8", "b8 ops", "Guide"]
     _untouched(before, parts(path))
+    # A book of another default font: cells that nobody formatted must look as they were rendered, too.
+    for sheet in ("b8", "b8 ops"):
+        _assert_same_sheet(sheet, path, rendered)
 
 
 @pytest.mark.parametrize(

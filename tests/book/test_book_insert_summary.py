@@ -138,6 +138,7 @@ def test_replacing_keeps_names_tabs_and_the_line(book: Path) -> None:
     loaded = openpyxl.load_workbook(book)
     _, header, at = _area(book)
     loaded["Summary"].cell(header + 1, at["estimated speed-up"]).value = "=ROUND(estimated_speedup_baseline,1)"
+    loaded["Summary"].cell(header + 1, at["model"]).font = openpyxl.styles.Font(name="Courier New")
     loaded.save(book)
     before = openpyxl.load_workbook(book)
     done = add_profile(book, profile("baseline", scale=2.0, model="renamed.onnx"), replace=True)
@@ -150,9 +151,24 @@ def test_replacing_keeps_names_tabs_and_the_line(book: Path) -> None:
     sheet = after["Summary"]
     assert sheet.cell(header + 1, at["estimated speed-up"]).value == "=ROUND(estimated_speedup_baseline,1)"
     assert sheet.cell(header + 1, at["model"]).value == "renamed.onnx"
+    assert sheet.cell(header + 1, at["model"]).font.name == "Courier New"
     assert sheet.cell(header + 2, at["profile"]).value == "b8"
     assert sheet.cell(header + 3, at["profile"]).value is None
+    assert not sheet.row_dimensions[header + 2].hidden
+    assert sheet.row_dimensions[header + 3].hidden
     assert problems(book) == []
+
+
+def test_names_that_a_template_no_longer_has_go(book: Path, tmp_path: Path) -> None:
+    template = tmp_path / "short.toml"
+    template.write_text(
+        '[[sheet]]\nid = "dashboard"\n[[sheet.sections]]\nid = "summary"\ncells = [{ id = "hash", remove = true }]\n'
+    )
+    assert "model_hash_baseline" in openpyxl.load_workbook(book).defined_names
+    add_profile(book, profile("baseline"), replace=True, template=template)
+    names = openpyxl.load_workbook(book).defined_names
+    assert "model_hash_baseline" not in names
+    assert "model_baseline" in names
 
 
 @needs_libreoffice

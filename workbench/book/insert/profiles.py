@@ -204,12 +204,12 @@ def _fill_values(path: Path) -> tuple[str, ...]:
 
 
 def _stale(layout: Template, existing: Existing, objects: Mapping[str, str]) -> set[str]:
-    """Names that the template gives a replaced profile; those it still has come back with the new sheets."""
+    """Names that the shipped template or this one gives a replaced profile; those it has come with the new sheets."""
     return {
         name.replace("{p}", objects[profile]).casefold()
         for profile in objects
         if profile.casefold() in existing.profiles
-        for name in _name_patterns(layout)
+        for name in _name_patterns(layout) | _name_patterns(load_template(None))
     }
 
 
