@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from workbench.calibration.packing import pruning_mask
 from workbench.errors import ModelError, WorkbenchError
 from workbench.files import replacing
+from workbench.profile import ModelInfo
 from workbench.profiling.loading import LoadedModel, load_model
 from workbench.profiling.samples import resolve_model
 from workbench.profiling.weights import Product, find_products, zero_ratios
@@ -43,6 +44,8 @@ class PrunedModel:
     """A pruned model and what was done."""
 
     proto: onnx.ModelProto
+    source: ModelInfo
+    """The model that was pruned."""
     layers: tuple[PrunedLayer, ...]
     """The targeted products, in graph order."""
 
@@ -96,7 +99,7 @@ def prune_model(model: LoadedModel, targets: Mapping[str, float]) -> PrunedModel
                 note=notes[product.output],
             )
         )
-    return PrunedModel(proto, tuple(layers))
+    return PrunedModel(proto, model.info, tuple(layers))
 
 
 def prunable_layers(model: LoadedModel) -> tuple[str, ...]:

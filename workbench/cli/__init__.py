@@ -16,14 +16,18 @@ from workbench.cli.common import run_reporting_errors
 
 COMMANDS: dict[str, str] = {
     "profile": "Measure an ONNX model and write (or extend) a workbook.",
-    "show": "Print a workbook's summary.",
     "recompute": "Apply edits and recalculate every formula of a workbook; nothing is lost.",
+    "show": "Print a workbook's summary.",
     "calibrate": "Replace a workbook's perf ratios by ones measured on this machine.",
     "prune": "Prune a model's weights to the targets of a workbook.",
     "validate": "Run a model as sparse as planned and compare it with the workbook's estimate.",
-    "buttons": "Put buttons into LibreOffice or a workbook for Excel, or take them out.",
+    "sweep": "Try values in the workbook's cells, all combinations.",
+    "simulate": "Draw random ratio tables: how sure is the estimate?",
+    "plan": "Find the targets of least loss for a speed-up.",
+    "compare": "List what two workbooks say differently.",
     "import": "Import another tool's profile or ratios into a workbook.",
     "export": "Write a workbook's tables as CSV, JSON, Markdown, Parquet or Neural Engine files.",
+    "buttons": "Put buttons into LibreOffice or a workbook for Excel, or take them out.",
 }
 """Command → its line in `workbench --help`; the module is `workbench.cli.<command>`, with `app` in it."""
 
