@@ -104,7 +104,7 @@ def _operator(index: int, row: Mapping[str, Any], where: str) -> OperatorRecord:
             _text(row.get("weight name")),
             shape,
             "?",
-            float(zeros) if _is_number(zeros) else 0.0,
+            _plain(zeros),
             None,
             math.prod(shape),
         )
