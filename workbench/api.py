@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import BookError, WorkbenchError
-from workbench.profile import PerformanceProfile
+from workbench.profile import LossProfile, PerformanceProfile
 
 if TYPE_CHECKING:
     from workbench.book import Book
+    from workbench.loss.data import DataSource
+    from workbench.loss.metrics import CustomMetric
     from workbench.profiling import Measurement
 
 Progress = Callable[[str, float], None]
@@ -106,6 +108,84 @@ def profile(
     return ProfileResult(path, tuple(profiles), tuple(files), extended, notes)
 
 
+@dataclass(frozen=True)
+class LossResult:
+    """What `loss` made."""
+
+    book: Path
+    profile: LossProfile
+    figures: Mapping[str, float | str | bool | None]
+    """The sheet's figures: average, recovery, reduction, parameters, zeros, zero_share."""
+    created: bool = False
+    """Whether the book is new, with a performance profile approximated from FLOPs."""
+    notes: tuple[str, ...] = ()
+    """What a person must know, e.g. that the book's profile is of another model."""
+
+
+def loss(
+    model: str | Path,
+    book: str | Path,
+    *,
+    name: str = "loss",
+    profile: str = "",
+    data: DataSource | None = None,
+    metric: str | CustomMetric = "kl",
+    pattern: str = "4x1",
+    levels: Sequence[float] = (),
+    layers: Sequence[str] = (),
+    include_first: bool = False,
+    include_grouped: bool = False,
+    approximate: bool = False,
+    dims: Mapping[str, int] | None = None,
+    batch: int = 8,
+    threads: int | None = None,
+    resume: bool = True,
+    replace: bool = False,
+    template: Path | None = None,
+    protect: bool = False,
+    progress: Progress | None = None,
+) -> LossResult:
+    """Add a loss profile of `model` called `name` to the workbook `book`; see `workbench.loss.loss_profile`.
+
+    It follows the targets of the performance profile `profile` (the book's first where that is empty). A book
+    that isn't there is made, with a performance profile approximated from FLOPs.
+    Raises `WorkbenchError`s before anything is measured where the name or the file won't do.
+    """
+    import dataclasses
+
+    from workbench.book import check_profile_name, open_book, write_book
+    from workbench.book.insert.losses import add_loss_profile, check_loss_target
+    from workbench.loss import LEVELS, loss_profile
+
+    path = Path(book)
+    first = profile or "baseline"
+    _check_file(path)
+    created = not path.exists()
+    if created:
+        check_profile_name(first)
+        check_profile_name(name, (first, f"{first} ops"))
+    else:
+        first = check_loss_target(path, name, profile, replace=replace).performance_profile
+    made = loss_profile(
+        model, name=name, data=data, metric=metric, pattern=pattern, levels=levels or LEVELS, layers=layers,
+        include_first=include_first, include_grouped=include_grouped, approximate=approximate, dims=dims, batch=batch,
+        threads=threads, resume=resume, progress=progress,
+    )  # fmt: skip
+    made = dataclasses.replace(made, performance_profile=first)
+    if created:
+        from workbench.profiling import profile_model, resolve_model
+
+        performance = profile_model(resolve_model(model), name=first, measure=False, dims=dims)
+        write_book([performance], path, loss_profiles=[made], template=template, protect=protect)
+        notes: tuple[str, ...] = (f"the workbook is new: its performance profile {first!r} is approximated from FLOPs",)
+    else:
+        notes = add_loss_profile(path, made, replace=replace, template=template, protect=protect).notes
+    opened = open_book(path)
+    if opened.facts(first)["model_hash"] != made.model.sha256:
+        notes += (f"the performance profile {first!r} is of another model; layers are matched by weight name",)
+    return LossResult(path, made, opened.loss_figures(name), created, notes)
+
+
 def show(book: str | Path) -> Book:
     """The workbook's tables as pandas data frames, with the values that the file holds."""
     from workbench.book import open_book
@@ -138,16 +218,10 @@ def _stage(progress: Progress | None, label: str, number: int, parts: int) -> Pr
 def _check_target(path: Path, names: Sequence[str], replace: bool) -> bool:
     """Whether `path` is a workbook to extend. Raises where it can't be, before any time is spent."""
     from workbench.book import check_profile_name, open_book
-    from workbench.files import refuse_if_open_elsewhere
 
     for name in names:
         check_profile_name(name)
-    if path.suffix.lower() not in (".xlsx", ".xlsm"):
-        raise BookError("a workbook's name ends in .xlsx", where=path, remedy="choose another output with -o")
-    if path.is_dir() or not path.parent.is_dir():
-        what = "this is a folder" if path.is_dir() else f"the folder {path.parent} does not exist"
-        raise BookError(what, where=path, remedy="choose another output with -o")
-    refuse_if_open_elsewhere(path)
+    _check_file(path)
     if not path.exists():
         return False
     present = {p.casefold(): p for p in open_book(path).profile_names}
@@ -157,6 +231,18 @@ def _check_target(path: Path, names: Sequence[str], replace: bool) -> bool:
             f"the workbook has a profile {again!r} already", where=path, remedy="give another --name, or --replace it"
         )
     return True
+
+
+def _check_file(path: Path) -> None:
+    """Raise where `path` can't be a workbook that is written."""
+    from workbench.files import refuse_if_open_elsewhere
+
+    if path.suffix.lower() not in (".xlsx", ".xlsm"):
+        raise BookError("a workbook's name ends in .xlsx", where=path, remedy="choose another output with -o")
+    if path.is_dir() or not path.parent.is_dir():
+        what = "this is a folder" if path.is_dir() else f"the folder {path.parent} does not exist"
+        raise BookError(what, where=path, remedy="choose another output with -o")
+    refuse_if_open_elsewhere(path)
 
 
 def _measured(source: Path, instances: int, **options: object) -> list[Measurement]:

@@ -11,8 +11,8 @@ from workbench.book.template import Template
 from workbench.errors import BookError
 from workbench.profile import LayerLoss, LossProfile
 
-HALVINGS = 50
-"""Steps of the search for the plan of least loss: enough for any two sensitivities a sheet can tell apart."""
+HALVINGS = 32
+"""Steps of the search for the plan of least loss, over a thousand million values."""
 
 EXTREMES = 5
 """Layers in the list of the most and the least sensitive."""
@@ -33,7 +33,7 @@ def loss_sheets(
     taken = [data.name for group in groups for data in group]
     objects = list(bound.values())
     result = [list(group) for group in groups]
-    followed = [followed_profile(profile, tuple(bound)) for profile in profiles]
+    followed = [followed_profile(p.name, p.performance_profile, tuple(bound)) for p in profiles]
     for number, profile in enumerate(profiles):
         check_profile_name(profile.name, taken)
         taken.append(profile.name)
@@ -44,20 +44,22 @@ def loss_sheets(
     return result
 
 
-def followed_profile(profile: LossProfile, present: Sequence[str]) -> str:
-    """The performance profile among `present` that the loss profile follows. Raises `BookError` for none."""
-    wanted = profile.performance_profile
+def followed_profile(name: str, wanted: str, present: Sequence[str]) -> str:
+    """The performance profile among `present` that the loss profile `name` follows: `wanted`, else the first.
+
+    Raises `BookError` where it isn't there.
+    """
     if not present:
         raise BookError(
             "a loss profile follows the targets of a performance profile, and there is none",
-            where=f"loss profile {profile.name!r}",
+            where=f"loss profile {name!r}",
             remedy="add one with `workbench profile`",
         )
-    found = next((name for name in present if name.casefold() == wanted.casefold()), None)
+    found = next((profile for profile in present if profile.casefold() == wanted.casefold()), None)
     if wanted and found is None:
         raise BookError(
             f"there is no performance profile {wanted!r}",
-            where=f"loss profile {profile.name!r}",
+            where=f"loss profile {name!r}",
             remedy=f"there are: {', '.join(present)}",
         )
     return found or present[0]

@@ -69,7 +69,7 @@ def profile(
             output,
             name=name,
             batches=_whole_numbers(batch, "--batch"),
-            dims=_named_numbers(dim or ()),
+            dims=named_numbers(dim or ()),
             cores=_whole_numbers(cores, "--cores"),
             inputs=inputs,
             iterations=iterations,
@@ -120,7 +120,7 @@ def _whole_numbers(text: str, option: str) -> tuple[int | None, ...]:
     return tuple(dict.fromkeys(numbers))
 
 
-def _named_numbers(texts: list[str] | tuple[str, ...]) -> dict[str, int]:
+def named_numbers(texts: list[str] | tuple[str, ...]) -> dict[str, int]:
     from workbench.errors import WorkbenchError
 
     found: dict[str, int] = {}

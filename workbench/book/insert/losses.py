@@ -46,7 +46,7 @@ def add_loss_profile(
     path = Path(path)
     layout = template if isinstance(template, Template) else load_template(template)
     refuse_if_open_elsewhere(path)
-    found = check_loss_target(path, profile, replace=replace, template=layout)
+    found = check_loss_target(path, profile.name, profile.performance_profile, replace=replace, template=layout)
     with explaining(path), tempfile.TemporaryDirectory(prefix="workbench-") as folder:
         rendered = Path(folder) / "rendered.xlsx"
         data = loss_sheet(profile, found.name, found.performance_profile, found.performance_object, layout, speaks=True)
@@ -78,10 +78,12 @@ class LossTarget:
 
 
 def check_loss_target(
-    path: Path, profile: LossProfile, *, replace: bool, template: Template | None = None
+    path: Path, name: str, performance_profile: str = "", *, replace: bool = False, template: Template | None = None
 ) -> LossTarget:
-    """Where `profile` would go. Raises `BookError` where it can't; only its names are looked at, so that this
-    can be asked before anything is measured."""
+    """Where a loss profile called `name` would go; `performance_profile` is the one it follows, empty the first.
+
+    Raises `BookError` where it can't, so that this is known before anything is measured.
+    """
     layout = template or load_template()
     existing = survey(path)
     parts = Parts(path)
@@ -90,18 +92,18 @@ def check_loss_target(
         losses = _loss_sheets(workbook)
         performance = {name: existing.profiles[name.casefold()] for name in existing.sheets
                        if name.casefold() in existing.profiles}  # fmt: skip
-        followed = followed_profile(profile, tuple(performance))
-        replaces = replace and profile.name.casefold() in losses
-        _check_name(path, profile.name, existing, replaces=replaces, replace=replace)
+        followed = followed_profile(name, performance_profile, tuple(performance))
+        replaces = replace and name.casefold() in losses
+        _check_name(path, name, existing, replaces=replaces, replace=replace)
         bound = performance[followed]
         notes = _check_columns(path, parts, workbook, layout, bound)
-        name = losses[profile.name.casefold()] if replaces else _free_object(existing, profile.name, layout)
-        own = {pattern.replace("{p}", name).casefold() for pattern in _patterns(layout)} if replaces else set()
+        own_part = losses[name.casefold()] if replaces else _free_object(existing, name, layout)
+        own = {pattern.replace("{p}", own_part).casefold() for pattern in _patterns(layout)} if replaces else set()
         spoken = {f"{head}{bound}".casefold() for head in _SPOKEN}
         if replaces:
-            spoken |= _spoken_by(workbook, profile.name)
+            spoken |= _spoken_by(workbook, name)
         return LossTarget(
-            name, followed, bound, replaces, _next_sheet(existing, losses), frozenset(own | spoken), notes
+            own_part, followed, bound, replaces, _next_sheet(existing, losses), frozenset(own | spoken), notes
         )
     finally:
         parts.close()
