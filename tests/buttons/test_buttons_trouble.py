@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 import pytest
+from buttons_toolbar import Toolbar
 from libreoffice import SOFFICE
 
 from workbench.buttons.libreoffice import ALL_MACROS, MACROS_AS_CONFIGURED, LibreOfficeError, bridge, find_soffice
@@ -218,8 +219,6 @@ def test_edited_while_running_loses_nothing(clean: Any, own_copy: Path) -> None:
 
 @pytest.mark.libreoffice
 def test_the_python_path_is_gone(tmp_path: Path) -> None:
-    from conftest import Toolbar
-
     from workbench.buttons import libreoffice
     from workbench.buttons.libreoffice import extension
 
