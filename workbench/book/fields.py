@@ -234,10 +234,15 @@ def _instruction_text(sets: Sequence[str]) -> str:
 
 def summary_record(profile: PerformanceProfile, object_name: str) -> Record:
     """The profile's line in the Summary; its figures are formulas over the profile's defined names."""
-    return {"profile": profile.name, "p": object_name} | {
-        key: value
-        for key, value in summary_fields(profile).items()
-        if key in ("model_name", "instruction_sets", "latency_role", "provenance")
+    fields = summary_fields(profile)
+    first, *rest = str(fields["instruction_sets"]).split(", ")
+    return {
+        "profile": profile.name,
+        "p": object_name,
+        "model_name": fields["model_name"],
+        "instruction_sets": ", ".join([first, *rest[:1]]) + (f" +{len(rest) - 1}" if len(rest) > 1 else ""),
+        "latency_role": fields["latency_role"],
+        "provenance": fields["provenance"],
     }
 
 
