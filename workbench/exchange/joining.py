@@ -100,15 +100,15 @@ class ModelNames:
         found = {node.output[0]: node for node in own}
         queue = list(own)
         while queue:
-            for name in queue.pop().input:
+            node = queue.pop()
+            if node.output[0] in self._products:
+                continue  # What feeds a product is another layer's work.
+            for name in node.input:
                 above = self._producers.get(name)
-                if above is None or above.op_type == "Constant" or above.output[0] in stops:
+                if above is None or above.op_type == "Constant" or above.output[0] in {*stops, *found}:
                     continue
-                if above.output[0] not in found:
-                    found[above.output[0]] = above
-                    # What feeds a product is another layer's work.
-                    if above.output[0] not in self._products:
-                        queue.append(above)
+                found[above.output[0]] = above
+                queue.append(above)
         return sorted(found.values(), key=lambda node: self._order[node.output[0]])
 
     def _support(self, main: onnx.NodeProto, products: Sequence[onnx.NodeProto]) -> tuple[bool, str]:

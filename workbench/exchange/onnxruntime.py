@@ -53,7 +53,8 @@ def read(source: Source) -> ImportedProfile:
     """The top-level nodes' median times over the runs after the first. Raises `FormatError` where none ran."""
     path = source.path
     events = [e for e in source.events if isinstance(e, dict)]
-    runs = _whole_runs(group_runs(events), path)
+    every = [run for run in group_runs(events) if run.nodes]
+    runs = _usual_runs(every, path)
     counted = runs[1:] or runs
     times = np.array([[node.duration_us for node in run.nodes] for run in counted]) / 1000
     model, batch = None, source.batch
@@ -65,6 +66,8 @@ def read(source: Source) -> ImportedProfile:
     else:
         operators = [_unjoined(i, node, _Times(times)) for i, node in enumerate(counted[0].nodes)]
         notes = ["the file holds no weights: give the model with --model to know them"]
+    if len(runs) < len(every):
+        notes.append(f"{len(every) - len(runs)} of {len(every)} runs ran other operators than the usual: left out")
     if len(runs) == 1:
         notes.append("the file holds one run only, which includes warming up")
     profile = imported_profile(
@@ -100,12 +103,11 @@ class _Times:
         return float(within_spread(self.all_ms[:, place])) if len(self.all_ms) > 1 else float("nan")
 
 
-def _whole_runs(runs: Sequence[RunEvents], path: Path) -> list[RunEvents]:
+def _usual_runs(runs: Sequence[RunEvents], path: Path) -> list[RunEvents]:
     """The runs with the most usual nodes: control flow and an early end make some differ."""
     by_nodes: dict[tuple[str, ...], list[RunEvents]] = defaultdict(list)
     for run in runs:
-        if run.nodes:
-            by_nodes[tuple(node.node for node in run.nodes)].append(run)
+        by_nodes[tuple(node.node for node in run.nodes)].append(run)
     if not by_nodes:
         raise FormatError(
             "no operator ran in this ONNX Runtime profile",

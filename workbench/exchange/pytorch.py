@@ -48,10 +48,12 @@ class _Call:
 
 
 def read(source: Source) -> ImportedProfile:
-    """The operators of the iterations. Raises `FormatError` where iterations differ."""
+    """The operators of the iterations. Raises `FormatError` where no operator ran."""
     path = source.path
     events = [e for e in source.events if isinstance(e, dict) and e.get("ph") == "X"]
-    runs = _runs(events, path)
+    every = _runs(events, path)
+    # The first steps may hold work that happens once; the last is what repeats.
+    runs = [run for run in every if [c.name for c in run] == [c.name for c in every[-1]]]
     counted = runs[1:] or runs
     times = np.array([[call.duration_us for call in run] for run in counted]) / 1000
     medians, minima = np.median(times, axis=0), times.min(axis=0)
@@ -60,6 +62,8 @@ def read(source: Source) -> ImportedProfile:
         "PyTorch's trace names no layers and does not say what is constant: the weight of aten::linear and "
         "aten::addmm is taken for one, its share of zeros for 0"
     ]
+    if len(runs) < len(every):
+        notes.append(f"{len(every) - len(runs)} of {len(every)} steps ran other operators than the last: left out")
     if source.model is not None:
         notes.append("PyTorch's operators have no ONNX names: the model was not joined")
     if any(e.get("cat") in ("kernel", "Kernel") for e in events):
@@ -90,12 +94,9 @@ def _runs(events: Sequence[Mapping[str, object]], path: Path) -> list[list[_Call
     )
     runs = [[c for c in calls if start <= c.start_us < start + duration] for start, duration in steps] or [calls]
     runs = [run for run in runs if run]
-    names = [c.name for c in runs[-1]] if runs else []
-    # The first step may hold work that happens once; the last is what repeats.
-    same = [run for run in runs if [c.name for c in run] == names]
-    if not same:
+    if not runs:
         raise FormatError("no operator ran within a ProfilerStep", where=path, remedy="call profiler.step() after runs")
-    return same
+    return runs
 
 
 def _outermost(events: Sequence[Mapping[str, object]], path: Path) -> list[_Call]:
