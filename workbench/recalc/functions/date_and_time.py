@@ -96,11 +96,11 @@ def eomonth(start: Scalar, months: Scalar) -> float:
 # --- times
 
 
-def _second(serial: float) -> int:
-    """The second of the day, rounded to the nearest."""
+def _second(serial: float, half: float = 0.0) -> int:
+    """The second of the day, cut, or with half a second added rounded."""
     if not 0 <= serial < LAST_SERIAL + 1:
         raise Failure(_NUM)
-    return math.floor((serial - math.floor(serial)) * _DAY + 0.5 + 1e-6) % _DAY
+    return math.floor((serial - math.floor(serial)) * _DAY + half + 1e-6) % _DAY
 
 
 @scalar("HOUR", NUMBER)
@@ -118,7 +118,7 @@ def minute(serial: float) -> float:
 @scalar("SECOND", NUMBER)
 def second(serial: float) -> float:
     """0 to 59, rounded."""
-    return float(_second(serial) % 60)
+    return float(_second(serial, 0.5) % 60)
 
 
 @scalar("TIME", INTEGER, INTEGER, INTEGER)

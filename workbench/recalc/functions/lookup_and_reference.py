@@ -10,7 +10,7 @@ from workbench.recalc.coerce import to_numbers
 from workbench.recalc.functions._lookup import picked
 from workbench.recalc.functions.information import formulas_of, quoted_sheet
 from workbench.recalc.functions.logical import chosen_where
-from workbench.recalc.operators import joined_codes
+from workbench.recalc.operators import aligned, joined_codes
 from workbench.recalc.printer import column_letters
 from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Reference, Region
 from workbench.recalc.registry import ANY, ARRAY, INTEGER, LOGICAL, TEXT, Call, Operand, lazy, opt, scalar, vector
@@ -19,12 +19,14 @@ from workbench.recalc.values import (
     CellErrorValue,
     Failure,
     Floats,
+    NotEvaluable,
     Scalar,
     Unvectorisable,
     Value,
     codes_where,
     error,
     error_codes,
+    from_rows,
     numbers,
     with_errors,
 )
@@ -153,8 +155,6 @@ def _steps(call: Call, index: int) -> tuple[int, int]:
     if call.missing(index):
         return 0, 0
     num, codes = to_numbers(call.value(index))
-    if num.shape[2:] != (1, 1):
-        num = num[:, :, :1, :1]
     num = np.trunc(num)
     if codes is not None:
         if codes.size > 1:
@@ -181,6 +181,8 @@ def offset(call: Call) -> Operand:
         return error(CellErrorValue.VALUE)
     if not region.rigid:
         raise Unvectorisable
+    if any(not call.missing(at) and call.value(at).shape[2:] != (1, 1) for at in range(1, len(call))):
+        return _offset_cells(call, region)
     (rows, rows_step), (columns, columns_step) = _steps(call, 1), _steps(call, 2)
     height, width = region.rows, region.columns
     if not call.missing(3):
@@ -204,6 +206,30 @@ def offset(call: Call) -> Operand:
     if not moved.inside and not moved.moves:
         return error(CellErrorValue.REF)
     return Reference((moved,))
+
+
+def _offset_cells(call: Call, region: Region) -> Value:
+    """OFFSET by arrays of rows and columns, as in `N(OFFSET(A1,{0,1,2},0))`: the values of the cells there."""
+    sizes = [1.0 if call.missing(at) else call.scalar(at) for at in (3, 4)]
+    single = region.rows == region.columns == 1 or not (call.missing(3) or call.missing(4))
+    if sizes != [1.0, 1.0] or not single:
+        raise NotEvaluable("asks OFFSET for several ranges at once")
+    if call.lanes != (1, 1):
+        raise Unvectorisable
+    (rows, columns), _ = aligned([call.value(at) for at in (1, 2)])
+    down, codes1 = to_numbers(rows)
+    right, codes2 = to_numbers(columns)
+    down, right = np.broadcast_arrays(np.trunc(down)[0, 0], np.trunc(right)[0, 0])
+    cells: list[list[Scalar]] = []
+    for line in zip(down.tolist(), right.tolist(), strict=True):
+        cells.append([])
+        for r, c in zip(*line, strict=True):
+            row, column = region.row1 + int(r), region.column1 + int(c)
+            place = Region(region.sheet, row, column, row, column)
+            cells[-1].append(call.dereferenced(Reference((place,))).item() if place.inside else CellErrorValue.REF)
+    out = from_rows(cells)
+    codes = joined_codes(codes1, codes2)
+    return out if codes is None else with_errors(out, codes)
 
 
 @lazy("INDIRECT", minimum=1, maximum=2, volatile=True, returns_reference=True)

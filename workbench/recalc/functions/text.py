@@ -31,10 +31,10 @@ def units(text: str) -> str:
 
 
 def text_of_units(text: str) -> str:
-    """The inverse of `units`."""
+    """The inverse of `units`; half of a pair, which no file could hold, becomes the replacement character."""
     if text.isascii():
         return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _cut(text: str, start: int, stop: int) -> str:
@@ -75,7 +75,7 @@ def mid(text: str, start: float, count: float) -> Scalar:
 def find(wanted: str, text: str, start: float) -> Scalar:
     """Position of a text in another, with case."""
     wanted, text = units(wanted), units(text)
-    if not 1 <= start <= len(text) + 1:
+    if not 1 <= start <= max(len(text), 1):
         return _VALUE
     at = text.find(wanted, int(start) - 1)
     return float(at + 1) if at >= 0 else _VALUE
@@ -85,7 +85,7 @@ def find(wanted: str, text: str, start: float) -> Scalar:
 def search(wanted: str, text: str, start: float) -> Scalar:
     """Position of a text with wildcards in another, without case."""
     wanted, text = units(wanted), units(text)
-    if not 1 <= start <= len(text) + 1:
+    if not 1 <= start <= max(len(text), 1):
         return _VALUE
     match = pattern(wanted).search(text, int(start) - 1)
     return float(match.start() + 1) if match is not None else _VALUE
