@@ -254,7 +254,7 @@ def test_shared_formulas(tmp_path: Path) -> None:
 @pytest.mark.byhand
 def test_a_workbook_that_counts_from_1904(tmp_path: Path) -> None:
     path = book_of(tmp_path / "b.xlsx", A1="=DATE(1904,1,2)")
-    edited_zip(path, "xl/workbook.xml", lambda data: data.replace(b"<workbookPr ", b'<workbookPr date1904="1" '))
+    edited_zip(path, "xl/workbook.xml", lambda data: data.replace(b"<workbookPr/", b'<workbookPr date1904="1"/'))
     assert value_of(path, "A1") == 1
 
 

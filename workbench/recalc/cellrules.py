@@ -46,7 +46,7 @@ class Validation:
 def validations_of(part: SheetPart, sheet: int) -> list[Validation]:
     """The rules of a sheet that stop an entry (warnings and hints don't)."""
     found: list[Validation] = []
-    tail = part.data.find(b"</", part.data.rfind(b"sheetData"))
+    tail = part.data.rfind(b"sheetData")
     for block in _BLOCK.finditer(part.data, max(tail, 0)):
         try:
             root = ElementTree.fromstring(_PREFIXED.sub(_bare, block[0]))
@@ -160,7 +160,9 @@ def _check_rule(model: Model, rule: Validation, place: Place, label: str, value:
         allowed = list(_choices(model, rule, place))
         if not any(_same(value, choice) for choice in allowed):
             listed = ", ".join(_shown(choice) for choice in allowed[:12]) + (", …" if len(allowed) > 12 else "")
-            raise CellError(f"{shown} is not one of the values that the cell takes", where=label, remedy=f"use {listed}")
+            raise CellError(
+                f"{shown} is not one of the values that the cell takes", where=label, remedy=f"use {listed}"
+            )
         return
     if rule.kind == "custom":
         truth = _first(_evaluated(model, rule, rule.formula1, place))
@@ -233,7 +235,9 @@ def _evaluated(model: Model, rule: Validation, formula: str, place: Place) -> Va
     if not formula:
         return blank()
     try:
-        node = parse(formula, row if len(rule.ranges) > 1 else top.row1, column if len(rule.ranges) > 1 else top.column1)
+        node = parse(
+            formula, row if len(rule.ranges) > 1 else top.row1, column if len(rule.ranges) > 1 else top.column1
+        )
         return evaluate_lanes(model, node, place, arrays=True)
     except (FormulaError, NotEvaluable) as problem:
         raise CellError(f"the validation rule '{formula}' can't be evaluated: {problem}") from None
