@@ -75,10 +75,8 @@ def joined_codes(*codes: Codes) -> Codes:
 
 def finite(num: Floats, codes: Codes = None) -> Value:
     """A value of numbers: #NUM! for NaN and infinities, errors where `codes` says so."""
-    if codes is None:
-        total = num.sum()
-        if total - total == 0:
-            return Value(NUMBER, num)
+    if codes is None and np.isfinite(num.sum()):
+        return Value(NUMBER, num)
     bad = ~np.isfinite(num)
     if bad.any():
         codes = joined_codes(codes, np.where(bad, _NUM, 0.0))
