@@ -325,6 +325,8 @@ class Evaluation:
         first, second = self.operand(left), self.operand(right)
         for side in (first, second):
             if isinstance(side, Value):
+                if self.lanes != (1, 1):  # INDEX gives values where its place varies
+                    raise Unvectorisable
                 return side if side.any(ERROR) else error(CellErrorValue.VALUE)
             if isinstance(side, Lambda):
                 return error(CellErrorValue.VALUE)
@@ -469,6 +471,8 @@ class Evaluation:
             item = operand.item()
             if isinstance(item, CellErrorValue):
                 raise Failure(item)
+        if self.lanes != (1, 1):
+            raise Unvectorisable
         raise Failure(CellErrorValue.VALUE)
 
     def function(self, index: int) -> Lambda:
