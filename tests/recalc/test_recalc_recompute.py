@@ -40,7 +40,7 @@ def ratio_book(path: Path) -> Path:
         "C4": 2.2,
         "D4": 1.6,
         "E4": 1,
-        "G1": "=INDEX(B2:E6,MATCH(\"256x1024\",B2:B6,0),MATCH(0.9,B2:E2,0))",
+        "G1": '=INDEX(B2:E6,MATCH("256x1024",B2:B6,0),MATCH(0.9,B2:E2,0))',
         "G2": "=10/G1",
     }
     book_of(path, {"baseline": cells, "Notes": {"A1": "text"}})
@@ -262,7 +262,22 @@ def test_cells_under_a_merged_one_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [3.25, -1e-300, 1e300, "text", "  spaces ", "a<b&c>\"d'", "line\nbreak", "_x0041_", "\x01\ud7ff", True, None, CellErrorValue.NA, ""]
+    "value",
+    [
+        3.25,
+        -1e-300,
+        1e300,
+        "text",
+        "  spaces ",
+        "a<b&c>\"d'",
+        "line\nbreak",
+        "_x0041_",
+        "\x01\ud7ff",
+        True,
+        None,
+        CellErrorValue.NA,
+        "",
+    ],
 )
 def test_a_value_survives_the_file(tmp_path: Path, value: object) -> None:
     path = book_of(tmp_path / "b.xlsx", A1=1, B1="=A1", C1="=ISBLANK(A1)")

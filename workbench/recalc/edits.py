@@ -125,7 +125,9 @@ def _hand_over(book: Workbook, sheet: int, formulas: list[Formula], dropped: For
         assert part is not None
         p = name_prefix(part.data)
         written = b'<%sf t="shared" ref="%s" si="%s">%s</%sf>' % (p, ref, si, encoded, p)
-        formulas[i] = Formula(other.row, other.column, b' t="shared" ref="%s" si="%s"' % (ref, si), encoded, other.dynamic)
+        formulas[i] = Formula(
+            other.row, other.column, b' t="shared" ref="%s" si="%s"' % (ref, si), encoded, other.dynamic
+        )
         before = book.edited.get((sheet, other.row, other.column)) or Change(None)
         book.edited[sheet, other.row, other.column] = replace(before, formula=written, entered=False)
         return

@@ -15,6 +15,7 @@ from workbench.recalc.families import Family, Mode
 from workbench.recalc.graph import Graph
 from workbench.recalc.model import Model
 from workbench.recalc.printer import address, quoted_sheet
+from workbench.recalc.recursion import deep_recursion
 from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Region
 from workbench.recalc.results import Results
 from workbench.recalc.values import NotEvaluable, Value
@@ -84,7 +85,8 @@ class Engine:
         """Evaluate the families `wanted` (all when None); the others are taken as up to date."""
         todo = set(range(len(self.graph.families))) if wanted is None else set(wanted)
         for _ in range(MOST_ROUNDS):
-            self._pass(todo)
+            with deep_recursion():
+                self._pass(todo)
             if not self._grew:
                 return
             changed, self._grew = self._grew, []
@@ -243,7 +245,9 @@ class Engine:
     def fail(self, family: Family, index: int, row: int, column: int, reason: str, *, stale: bool) -> None:
         """Note that a cell keeps its old value. While scenarios are evaluated that is an error: `CellError`."""
         if self.results.varying:
-            raise CellError(f"it can't be evaluated in scenarios: it {reason}", where=self.label((family.place.sheet, row, column)))
+            raise CellError(
+                f"it can't be evaluated in scenarios: it {reason}", where=self.label((family.place.sheet, row, column))
+            )
         bad = self._failing.get(family.index)
         if bad is None:
             bad = self._failing[family.index] = np.zeros(family.place.count, dtype=bool)

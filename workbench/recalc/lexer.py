@@ -17,6 +17,9 @@ class Token(NamedTuple):
     position: int
 
 
+LONGEST_SHOWN = 120
+"""Characters of a formula that a message quotes."""
+
 _WORD = r"[A-Za-z_\\\u0080-\uffff\U00010000-\U0010ffff]"
 _MORE = r"[\w.\\?\u0080-\uffff\U00010000-\U0010ffff]"
 _SHEET = rf"(?:\[[^\]'\[]+\])?(?:{_WORD}|\d)[\w.\u0080-\uffff]*"
@@ -45,7 +48,8 @@ class FormulaError(CellError):
     """A formula text that isn't in Excel's grammar."""
 
     def __init__(self, problem: str, text: str, position: int) -> None:
-        super().__init__(f"formula '={text}' {problem} at character {position + 2}")
+        shown = text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+        super().__init__(f"formula '={shown}' {problem} at character {position + 2}")
 
 
 def tokens(text: str) -> list[Token]:

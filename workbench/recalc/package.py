@@ -77,7 +77,9 @@ class Package:
             if item.get("TargetMode") == "External":
                 continue
             target = item.get("Target", "")
-            target = target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
+            target = (
+                target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
+            )
             found[item.get("Id", "")] = (item.get("Type", "").rsplit("/", 1)[-1], target)
         return found
 
@@ -117,7 +119,9 @@ def _opened(path: Path) -> zipfile.ZipFile:
             if head == _OLE:
                 start = head + file.read(1 << 20)
                 if "EncryptedPackage".encode("utf-16-le") in start:
-                    raise BookError("the workbook is encrypted with a password", where=path, remedy="remove the password")
+                    raise BookError(
+                        "the workbook is encrypted with a password", where=path, remedy="remove the password"
+                    )
                 raise BookError("this is an old .xls workbook, not .xlsx", where=path, remedy=_SAVE_AS_XLSX)
     except FileNotFoundError:
         raise BookError("there is no such file", where=path) from None
@@ -214,7 +218,17 @@ def _write_local(entry: zipfile.ZipInfo, target: IO[bytes]) -> None:
     name, flags = _encoded_name(entry)
     time, date = _dos_time(entry)
     header = _LOCAL.pack(
-        b"PK\3\4", 20, flags, entry.compress_type, time, date, entry.CRC, entry.compress_size, entry.file_size, len(name), 0
+        b"PK\3\4",
+        20,
+        flags,
+        entry.compress_type,
+        time,
+        date,
+        entry.CRC,
+        entry.compress_size,
+        entry.file_size,
+        len(name),
+        0,
     )
     target.write(header + name)
 

@@ -47,7 +47,7 @@ PRECEDENCE: dict[str, int] = {
 }
 """Binary operators of values; all associate to the left. Above them: `%`, then unary minus, then references."""
 
-DEEPEST = 256
+DEEPEST = 128
 """Levels of nesting; Excel allows 64."""
 
 _PREFIX = re.compile(r"^(?:_xlfn\.|_xlws\.|_xlpm\.|_xlop\.|_xludf\.)+", re.IGNORECASE)
@@ -60,7 +60,11 @@ def parse(text: str, row: int = 0, column: int = 0) -> Node:
 
     Raises `FormulaError`.
     """
-    return _Parser(text, row, column).formula()
+    parser = _Parser(text, row, column)
+    try:
+        return parser.formula()
+    except RecursionError:
+        raise parser.fail("is nested too deeply") from None
 
 
 def column_number(letters: str) -> int:

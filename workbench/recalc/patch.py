@@ -36,9 +36,7 @@ class Change:
     """Whether the value was typed in, rather than computed."""
 
 
-def patched(
-    data: bytes, found: Scan, changes: Changes, rich: Mapping[CellErrorValue, int] | None = None
-) -> bytes:
+def patched(data: bytes, found: Scan, changes: Changes, rich: Mapping[CellErrorValue, int] | None = None) -> bytes:
     """The part with cells changed; `rich` gives the `vm` indices that stand for newer errors."""
     if not changes:
         return data
@@ -156,9 +154,7 @@ def _with_cells(data: bytes, missing: Changes, prefix: bytes) -> bytes:
     by_row: dict[int, dict[int, Change]] = {}
     for (row, column), change in sorted(missing.items()):
         by_row.setdefault(row, {})[column] = change
-    row_pattern = re.compile(
-        rb"<%srow(?=[\s/>])([^>]*?)(/>|>(.*?)</%srow>)" % (prefix, prefix), re.DOTALL
-    )
+    row_pattern = re.compile(rb"<%srow(?=[\s/>])([^>]*?)(/>|>(.*?)</%srow>)" % (prefix, prefix), re.DOTALL)
     begin = data.find(b"<" + prefix + b"sheetData")
     opening = data.find(b">", begin) + 1
     if data[:opening].endswith(b"/>"):
@@ -184,12 +180,12 @@ def _with_cells(data: bytes, missing: Changes, prefix: bytes) -> bytes:
 def _new_cell(row: int, column: int, change: Change, prefix: bytes) -> bytes:
     kind, value = _encoded(change.value, prefix, inline=change.entered)
     where = address(row, column).encode()
-    return b"<%sc r=\"%s\"%s>%s</%sc>" % (prefix, where, kind, value, prefix)
+    return b'<%sc r="%s"%s>%s</%sc>' % (prefix, where, kind, value, prefix)
 
 
 def _new_row(row: int, cells: Mapping[int, Change], prefix: bytes) -> bytes:
     inner = b"".join(_new_cell(row, column, change, prefix) for column, change in sorted(cells.items()))
-    return b"<%srow r=\"%d\">%s</%srow>" % (prefix, row + 1, inner, prefix)
+    return b'<%srow r="%d">%s</%srow>' % (prefix, row + 1, inner, prefix)
 
 
 def _extended_row(match: re.Match[bytes], row: int, cells: Mapping[int, Change], prefix: bytes) -> bytes:

@@ -135,7 +135,9 @@ def entered_value(text: str) -> Scalar:
     if stripped.startswith("'"):
         return stripped[1:]
     if stripped.startswith("="):
-        raise CellError(f"'{stripped}' is a formula, and edits put in values", remedy="write ' before it to enter a text")
+        raise CellError(
+            f"'{stripped}' is a formula, and edits put in values", remedy="write ' before it to enter a text"
+        )
     number = parse_plain_number(stripped)
     if number is not None:
         if number - number != 0:

@@ -164,4 +164,3 @@ def _fitted(value: Value, rows: int, columns: int) -> Value:
         text = np.full((s, f, rows, columns), None, dtype=object)
         text[here] = wide.texts
     return Value(kind, num, text).normalised()
-

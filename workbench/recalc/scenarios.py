@@ -44,7 +44,9 @@ def evaluate_scenarios(
     for (target, _), item in zip(inputs.items(), given, strict=True):
         if item.value.shape[0] not in (1, count):
             raise CellError(
-                f"it has {item.value.shape[0]} scenarios, another input has {count}", where=target, remedy="give arrays of one length"
+                f"it has {item.value.shape[0]} scenarios, another input has {count}",
+                where=target,
+                remedy="give arrays of one length",
             )
     families = _affected(book, given, list(wanted.values()))
     _refuse_failures(book, wanted)
@@ -150,4 +152,3 @@ def _array(parts: list[Value], region: Region) -> NDArray[Any]:
         joined = np.concatenate(found)
     joined = joined[:, 0]
     return joined[:, 0, 0] if region.rows * region.columns == 1 else joined
-

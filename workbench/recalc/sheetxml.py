@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyexpat
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -42,6 +43,9 @@ class Scan:
     """Row, column and `vm` index of cells with rich values."""
 
 
+_SMALL = 2 << 20
+"""Bytes up to which a part is checked whole."""
+
 _CELL_PATTERN = (
     rb'<P?c(?: r="([A-Z]{1,3})(\d{1,7})")?((?:\s[^>]*?)?)'
     rb"(?:/>|>\s*(?:<P?f((?:\s[^>]*?)?)(?:/>|>([^<]*)</P?f>)\s*)?"
@@ -61,7 +65,16 @@ _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 _CDATA = re.compile(rb"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_KINDS = {b"": NUMBER, b"n": NUMBER, b"s": SHARED, b"b": BOOL, b"e": ERROR, b"str": TEXT, b"inlineStr": TEXT, b"d": TEXT}
+_KINDS = {
+    b"": NUMBER,
+    b"n": NUMBER,
+    b"s": SHARED,
+    b"b": BOOL,
+    b"e": ERROR,
+    b"str": TEXT,
+    b"inlineStr": TEXT,
+    b"d": TEXT,
+}
 
 
 def unescaped(data: bytes) -> str:
@@ -136,6 +149,7 @@ def scan(data: bytes, strings: Objects | None, where: str) -> Scan:
     """The cells of a worksheet part; `where` names it in errors. Raises `BookError`."""
     begin = data.find(b"sheetData")
     if begin < 0:
+        _check_whole(data, 0, 0, where)
         if b"worksheet" not in data[:4096]:
             raise BookError("the part is no worksheet", where=where)
         return _empty()
@@ -170,7 +184,7 @@ def scan(data: bytes, strings: Objects | None, where: str) -> Scan:
         types.append(kind)
         values.append(value)
         starts.append(match.start())
-    _check_complete(data, begin, where)
+    _check_whole(data, begin, len(letters), where)
     if not letters:
         return _empty()
     rows = np.array(digits).astype(np.int64) - 1
@@ -221,12 +235,22 @@ def _position(
     return b"A", row[1]
 
 
-def _check_complete(data: bytes, begin: int, where: str) -> None:
+def _check_whole(data: bytes, begin: int, cells: int, where: str) -> None:
+    """Raise `BookError` when the part is broken XML.
+
+    Small parts are parsed once more, by expat. Large ones only where the cells found are not the cells begun.
+    """
     prefix = name_prefix(data)
-    tail = data.find(b"</" + prefix + b"sheetData>", begin)
-    closed = data[max(0, begin - 2) : data.find(b">", begin) + 1].endswith(b"/>")
-    if (tail < 0 and not closed) or data.find(b"</" + prefix + b"worksheet>", max(tail, 0)) < 0:
-        raise BookError("the part is broken XML (it ends too early)", where=where)
+    if len(data) > _SMALL:
+        end = data.rfind(b"</" + prefix + b"sheetData>")
+        begun = sum(data.count(b"<" + prefix + b"c" + c, begin, max(end, begin)) for c in (b" ", b">", b"/"))
+        if end >= 0 and begun == cells and data.rstrip().endswith(b"</" + prefix + b"worksheet>"):
+            return
+    try:
+        parser = pyexpat.ParserCreate()
+        parser.Parse(data, True)
+    except pyexpat.ExpatError as problem:
+        raise BookError(f"the part is broken XML ({problem})", where=where) from None
 
 
 def _values(

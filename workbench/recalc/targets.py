@@ -36,7 +36,8 @@ def resolved(model: Model, target: str) -> Region:
     if region is not None and (sheet is not None or rest.upper() not in {name for name, _ in model.names}):
         if sheet is None and len(model.store.sheets) > 1:
             raise CellError(
-                f"{text} doesn't say on which sheet", remedy=f"write for example {_quoted(model.store.sheets[0].name)}!{text}"
+                f"{text} doesn't say on which sheet",
+                remedy=f"write for example {_quoted(model.store.sheets[0].name)}!{text}",
             )
         return region
     named = _by_name(model, rest, sheet)
@@ -249,5 +250,3 @@ def _hint(model: Model, text: str) -> str:
     if names:
         return "the names are " + _listed(sorted(names.values()))
     return "write an address, as in 'Sheet1'!B7"
-
-

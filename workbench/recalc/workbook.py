@@ -21,6 +21,7 @@ from workbench.recalc.graph import Graph
 from workbench.recalc.patch import Change, patched
 from workbench.recalc.printer import address, quoted_sheet
 from workbench.recalc.reader import Source, read_source
+from workbench.recalc.recursion import deep_recursion
 from workbench.recalc.references import Region
 from workbench.recalc.report import ChangedCell, KeptCell, Report
 from workbench.recalc.results import Results
@@ -45,7 +46,8 @@ class Workbook:
         self.results = Results(self.model)
         self.model.text_of_formula = self._formula_text
         self._grouped = grouped
-        self.build_graph()
+        with deep_recursion():
+            self.build_graph()
         self.edited: dict[tuple[int, int, int], Change] = {}
         """Cells that edits changed, as they go to the file (their values are in the store)."""
         self.unchained: set[tuple[int, int, int]] = set()
