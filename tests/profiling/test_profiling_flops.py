@@ -63,5 +63,11 @@ def test_what_is_unknown_is_none_and_not_zero() -> None:
 
 @pytest.mark.byhand
 def test_bytes_by_hand() -> None:
-    assert operator_bytes([(2, 3), (3,)], ["fp32", "s8"]) == 6 * 4 + 3
-    assert operator_bytes([(2, 3), None], ["fp32", "s8"]) is None
+    assert operator_bytes("Add", [((2, 3), "fp32")], [((3,), "s8")]) == 6 * 4 + 3
+    assert operator_bytes("Add", [((2, 3), "fp32")], [(None, "s8")]) is None
+
+
+def test_a_lookup_reads_the_rows_it_picks_and_a_view_nothing() -> None:
+    table, indices, out = ((30522, 256), "fp32"), ((1, 128), "s64"), ((1, 128, 256), "fp32")
+    assert operator_bytes("Gather", [table, indices], [out]) == 2 * 128 * 256 * 4 + 128 * 8
+    assert operator_bytes("Reshape", [((8, 8), "fp32"), ((1,), "s64")], [((64,), "fp32")]) == 0

@@ -30,10 +30,27 @@ SUMMARY_TYPES = ("Baseline ms", "Pruned 0.7 ms", "Pruned 0.8 ms", "Pruned 0.9 ms
 """What the layer-type table can show; the operators sheet's `summary type latency` follows this order."""
 
 _ROLES = {
-    Provenance.MEASURED: "measured",
-    Provenance.ESTIMATED: "estimated",
-    Provenance.IMPORTED: "imported",
+    Provenance.MEASURED: {
+        "latency_role": "measured",
+        "sum_role": "plain",
+        "aim_role": "formula",
+        "result_role": "result",
+    },
+    Provenance.ESTIMATED: {
+        "latency_role": "estimated",
+        "sum_role": "approximated",
+        "aim_role": "approximated",
+        "result_role": "approximated_result",
+    },
+    Provenance.IMPORTED: {
+        "latency_role": "imported",
+        "sum_role": "plain",
+        "aim_role": "formula",
+        "result_role": "result",
+    },
 }
+"""Roles of a latency, of sums of latencies, of estimates from them and of the chief results, by where latencies
+come from: what is approximated looks so everywhere."""
 
 
 def profile_sheets(
@@ -100,7 +117,7 @@ def operator_record(op: OperatorRecord, target: float | None) -> Record:
         "zero_block_ratio": _number(weight.zero_block_ratio) if weight else None,
         "sparse_support": op.sparse_support,
         "latency_ms": _number(op.latency_ms),
-        "latency_role": _ROLES[op.provenance],
+        **_ROLES[op.provenance],
         "aim": target,
         "layer_id": op.layer_id,
         "weight_name": weight.name if weight else None,
@@ -185,7 +202,7 @@ def summary_fields(profile: PerformanceProfile) -> dict[str, Value]:
             )
             if part
         ),
-        "latency_role": _ROLES[profile.provenance],
+        **_ROLES[profile.provenance],
         "provenance": profile.provenance.value,
         "provenance_text": how,
         "model_name": model.name,
@@ -241,8 +258,8 @@ def summary_record(profile: PerformanceProfile, object_name: str) -> Record:
         "p": object_name,
         "model_name": fields["model_name"],
         "instruction_sets": ", ".join([first, *rest[:1]]) + (f" +{len(rest) - 1}" if len(rest) > 1 else ""),
-        "latency_role": fields["latency_role"],
         "provenance": fields["provenance"],
+        **_ROLES[profile.provenance],
     }
 
 

@@ -47,8 +47,10 @@ class Page:
         return re.sub(r"\{(\w+)\}", field, text)
 
     def role(self, entry: Cell | Column, record: Mapping[str, Value]) -> str:
-        """The role of an entry's cell: the record's own where it names one."""
-        return str(record.get(entry.role_field) or entry.role) if entry.role_field else entry.role
+        """The role of an entry's cell: the record's own, else the sheet's, where one names it."""
+        if not entry.role_field:
+            return entry.role
+        return str(record.get(entry.role_field) or self.sheet.data.fields.get(entry.role_field) or entry.role)
 
     def write(
         self,

@@ -73,14 +73,33 @@ def operator_flops(call: Call) -> float | None:
         return None
 
 
-def operator_bytes(shapes: Sequence[Shape | None], dtypes: Sequence[str]) -> float | None:
-    """Bytes of all tensors, each read or written once; None where one is unknown."""
-    total = 0.0
-    for shape, dtype in zip(shapes, dtypes, strict=True):
-        if shape is None or dtype not in ITEM_BYTES:
-            return None
-        total += prod(shape) * ITEM_BYTES[dtype]
-    return total
+_VIEWS = frozenset({"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
+"""The runtime hands the same memory on."""
+_PICKERS = frozenset({"Gather", "GatherElements", "GatherND", "Slice", "EmbedLayerNormalization"})
+"""They read of a table what they put out, not all of it."""
+
+Typed = tuple[Shape | None, str]
+"""A tensor's shape and short dtype."""
+
+
+def operator_bytes(operator_type: str, inputs: Sequence[Typed], outputs: Sequence[Typed]) -> float | None:
+    """Bytes of all tensors, each read or written once; None where one is unknown.
+
+    Views move nothing, and what picks from a table reads as much of it as it puts out.
+    """
+    if operator_type in _VIEWS or operator_type == "Shape":
+        return 0.0
+    read = [_tensor_bytes(shape, dtype) for shape, dtype in inputs]
+    written = [_tensor_bytes(shape, dtype) for shape, dtype in outputs]
+    if None in read or None in written:
+        return None
+    total = sum(b for b in written if b is not None)
+    most = total if operator_type in _PICKERS else float("inf")
+    return total + sum(min(b, most) for b in read if b is not None)
+
+
+def _tensor_bytes(shape: Shape | None, dtype: str) -> float | None:
+    return None if shape is None or dtype not in ITEM_BYTES else float(prod(shape) * ITEM_BYTES[dtype])
 
 
 @rule("MatMul", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "FusedMatMul", "TransposeMatMul",

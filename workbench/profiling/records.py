@@ -82,7 +82,9 @@ def operator_record(
         latency_spread=timing.spread,
         latency_min_ms=timing.minimum_ms,
         flops=_flops(node, product, types),
-        bytes_moved=operator_bytes([t.shape for t in (*inputs, *outputs)], [t.dtype for t in (*inputs, *outputs)]),
+        bytes_moved=operator_bytes(
+            node.op_type, [(t.shape, t.dtype) for t in inputs], [(t.shape, t.dtype) for t in outputs]
+        ),
         parameters=weight.parameters if weight is not None else 0,
         provenance=provenance,
         note=_note(node, origin),
