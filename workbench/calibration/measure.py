@@ -42,6 +42,8 @@ class ShapeMeasurement:
     measured_on: str
     """ISO date."""
     from_cache: bool
+    busy: float = 0.0
+    """Share of the usable cores that other programs took meanwhile; median over the blocks of timing."""
 
     @property
     def noisy(self) -> bool:
@@ -120,9 +122,10 @@ def calibrate_shapes(
         if share <= 0:
             skipped[shape] = "the budget was spent before its turn"
             continue
-        found, seconds = _measure(key, levels, share)
-        spent += seconds
-        fresh = _measurement(key, found, date.today().isoformat(), from_cache=False)
+        started = time.perf_counter()
+        found, busy = _measure(key, levels, share)
+        spent += time.perf_counter() - started
+        fresh = _measurement(key, found, date.today().isoformat(), from_cache=False, busy=busy)
         measured.append(fresh)
         if cache and not fresh.noisy:
             cache.keep(key, found)
@@ -143,9 +146,9 @@ def _unmeasurable(shape: tuple[int, ...]) -> str:
 
 
 def _measurement(
-    key: CacheKey, levels: Mapping[float, MeasuredLevel], measured_on: str, *, from_cache: bool
+    key: CacheKey, levels: Mapping[float, MeasuredLevel], measured_on: str, *, from_cache: bool, busy: float = 0.0
 ) -> ShapeMeasurement:
-    return ShapeMeasurement(key.shape, key.tokens, key.threads, key.layout, levels, measured_on, from_cache)
+    return ShapeMeasurement(key.shape, key.tokens, key.threads, key.layout, levels, measured_on, from_cache, busy)
 
 
 def _row(m: ShapeMeasurement, kernel: str, machine: str) -> RatioRow:
@@ -159,7 +162,7 @@ def _row(m: ShapeMeasurement, kernel: str, machine: str) -> RatioRow:
 
 
 def _measure(key: CacheKey, levels: Sequence[float], budget_s: float) -> tuple[dict[float, MeasuredLevel], float]:
-    """Ratios at `levels`, and the seconds that it took."""
+    """Ratios at `levels`, and the share of the cores that other programs took."""
     started = time.perf_counter()
     outputs, inputs = key.shape
     rng = np.random.Generator(np.random.PCG64([outputs, inputs, key.tokens]))
@@ -193,7 +196,7 @@ def _measure(key: CacheKey, levels: Sequence[float], budget_s: float) -> tuple[d
             gflops=p.flops(key.tokens) / sparse / 1e6,
             blocks=blocks,
         )
-    return found, time.perf_counter() - started
+    return found, float(np.median(times.busy))
 
 
 def dense_session(weight: Floats, tokens: int, threads: int) -> Session:
