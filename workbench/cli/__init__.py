@@ -17,6 +17,7 @@ from workbench.cli.common import run_reporting_errors
 COMMANDS: dict[str, str] = {
     "profile": "Measure an ONNX model and write (or extend) a workbook.",
     "recompute": "Apply edits and recalculate every formula of a workbook; nothing is lost.",
+    "verify": "Recalculate a workbook with LibreOffice and list the cells that differ.",
     "loss": "Tell how sensitive each layer is to pruning, by its weights or over data.",
     "show": "Print a workbook's summary.",
     "calibrate": "Replace a workbook's perf ratios by ones measured on this machine.",
