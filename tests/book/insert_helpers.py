@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import posixpath
 import re
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,10 +15,21 @@ from pathlib import Path
 import openpyxl
 from lxml import etree
 
+from workbench.book.render import render_book
+from workbench.book.template_file import load_template
+from workbench.book.write import sheet_groups, write_book
 from workbench.profile import Machine, ModelInfo, OperatorRecord, PerformanceProfile, Tensor, Weight
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 OFFICE = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+
+_GROWING = {
+    "[Content_Types].xml",
+    "xl/workbook.xml",
+    "xl/_rels/workbook.xml.rels",
+    "xl/styles.xml",
+    "xl/sharedStrings.xml",
+}
 
 _WORKBOOK_ORDER = [
     "fileVersion",
@@ -113,6 +126,24 @@ def profile(
     )
 
 
+@functools.cache
+def first_book() -> bytes:
+    """A book of the one profile `baseline` as we write it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "book.xlsx"
+        write_book([profile("baseline")], path)
+        return path.read_bytes()
+
+
+@functools.cache
+def rendered_sheets() -> bytes:
+    """Sheets of a profile `b8`, ready to be taken over."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rendered.xlsx"
+        render_book(load_template(None), path, sheet_groups([profile("b8", 8, 1, 4.0)]), protect=False)
+        return path.read_bytes()
+
+
 def parts(path: Path) -> dict[str, bytes]:
     """Part → bytes, in the package's order."""
     with zipfile.ZipFile(path) as package:
@@ -161,6 +192,56 @@ def edit_with_openpyxl(path: Path) -> None:
     )
     book.active = 2
     book.save(path)
+
+
+def _looks(sheet: openpyxl.worksheet.worksheet.Worksheet) -> dict[str, object]:
+    """The content and format in full of every cell that the file holds."""
+    return {
+        cell.coordinate: (
+            cell.value,
+            cell.data_type,
+            cell.number_format,
+            repr(cell.font),
+            repr(cell.fill),
+            repr(cell.border),
+            repr(cell.alignment),
+            repr(cell.protection),
+            cell.quotePrefix,
+            cell.comment.text if cell.comment else None,
+        )
+        for cell in sheet._cells.values()
+        if not isinstance(cell, openpyxl.cell.MergedCell)
+    }
+
+
+def assert_same_sheet(name: str, one: Path, other: Path) -> None:
+    """The sheet reads the same in both books: cells, formats, tables, conditional formats, validations, widths."""
+    left, right = (openpyxl.load_workbook(path)[name] for path in (one, other))
+    a, b = _looks(left), _looks(right)
+    assert len(a) > 100
+    assert a.keys() == b.keys()
+    assert {k: (a[k], b[k]) for k in a if a[k] != b[k]} == {}
+    for read in (
+        lambda s: {t.displayName: (t.ref, [c.name for c in t.tableColumns]) for t in s.tables.values()},
+        lambda s: {
+            str(area.sqref): [(r.type, r.formula, r.priority, repr(r.dxf)) for r in rules]
+            for area, rules in s.conditional_formatting._cf_rules.items()
+        },
+        lambda s: [(str(v.sqref), v.type, v.formula1, v.formula2) for v in s.data_validations.dataValidation],
+        lambda s: {k: (d.width, d.hidden, d.outlineLevel) for k, d in s.column_dimensions.items()},
+        lambda s: {k: (d.height, d.hidden) for k, d in s.row_dimensions.items()},
+        lambda s: sorted(map(str, s.merged_cells.ranges)),
+        lambda s: (s.freeze_panes, s.sheet_view.showGridLines, s.sheet_properties.tabColor, s.print_area),
+        lambda s: [(type(c).__name__, c.anchor._from.row, [x.val.numRef.f for x in c.series]) for c in s._charts],
+    ):
+        assert read(left) == read(right)
+
+
+def assert_untouched(before: dict[str, bytes], after: dict[str, bytes], but: set[str] = frozenset()) -> None:
+    """All parts that were there are there, in their order, with their bytes."""
+    kept = [name for name in after if name in before]
+    assert kept == [name for name in before if not name.endswith("calcChain.xml")]
+    assert [name for name in kept if before[name] != after[name] and name not in _GROWING | but] == []
 
 
 def problems(path: Path) -> list[str]:

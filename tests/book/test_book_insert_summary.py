@@ -7,17 +7,16 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from insert_helpers import edit_with_openpyxl, parts, problems, profile
+from insert_helpers import edit_with_openpyxl, first_book, parts, problems, profile
 from libreoffice import convert, needs_libreoffice, recalculated_values
 
 from workbench.book.insert import add_profile, add_profiles
-from workbench.book.write import write_book
 
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
     path = tmp_path / "book.xlsx"
-    write_book([profile("baseline")], path)
+    path.write_bytes(first_book())
     return path
 
 
