@@ -47,6 +47,11 @@ class FakeWorkbook:
     def Saved(self) -> bool:  # noqa: N802
         return not self._book.is_modified
 
+    @Saved.setter
+    def Saved(self, value: bool) -> None:  # noqa: N802
+        assert value
+        self._book.mark_saved()
+
     def SaveCopyAs(self, path: str) -> None:  # noqa: N802
         self._book.save_copy(Path(path))
 

@@ -30,6 +30,10 @@ class Host(Protocol):
         """Whether the open book differs from its file."""
         ...
 
+    def mark_saved(self) -> None:
+        """Say that the open book equals its file, after a calculation that changed nothing."""
+        ...
+
     def status(self, text: str | None, fraction: float = 0.0) -> None:
         """Show `text` in the status bar of the book's window, or give the bar back (None)."""
         ...
@@ -62,6 +66,9 @@ class LibreOfficeHost:
     def is_modified(self) -> bool:
         return bool(self.book.impl.is_modified)
 
+    def mark_saved(self) -> None:
+        self.book.impl.mark_saved()
+
     def status(self, text: str | None, fraction: float = 0.0) -> None:
         self.book.app.status_bar = text or False
         self.book.app.impl.show_progress(fraction)
@@ -93,6 +100,9 @@ class ExcelHost:
     @property
     def is_modified(self) -> bool:
         return not getattr(self.book.api, "Saved", True)
+
+    def mark_saved(self) -> None:
+        self.book.api.Saved = True
 
     def status(self, text: str | None, fraction: float = 0.0) -> None:
         shown = f"{text} ({fraction:.0%})" if text and fraction else text

@@ -180,6 +180,15 @@ class Book(base.Book):
     def is_modified(self) -> bool:
         return bool(self.doc.isModified())
 
+    def mark_saved(self) -> None:
+        """Take the document, and the charts in it, for as good as saved."""
+        for sheet in self.sheets:
+            page = sheet.uno.DrawPage
+            for shape in map(page.getByIndex, range(page.Count)):
+                if shape.supportsService("com.sun.star.drawing.OLE2Shape") and shape.Model is not None:
+                    shape.Model.setModified(False)
+        self.doc.setModified(False)
+
     @property
     def is_read_only(self) -> bool:
         return bool(self.doc.isReadonly())
