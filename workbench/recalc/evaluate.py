@@ -195,9 +195,7 @@ class Evaluation:
             case SpillReference(anchor):
                 return self._spilled(anchor)
             case Apply(function, arguments):
-                return self.apply(
-                    self._lambda(self.operand(function)), tuple(self._child().operand(a) for a in arguments)
-                )
+                return self._applied(self.operand(function), arguments)
         raise NotEvaluable(f"unknown expression {type(node).__name__}")
 
     def _single(self, node: Node) -> Value:
@@ -396,15 +394,20 @@ class Evaluation:
     def _call(self, name: str, arguments: tuple[Node, ...]) -> Operand:
         bound = self.bound.get(name)
         if isinstance(bound, Lambda):
-            return self.apply(bound, tuple(self._child().operand(a) for a in arguments))
+            return self._applied(bound, arguments)
         function = FUNCTIONS.get(name)
         if function is None:
             definition = None if "!" in name else self.workspace.name_definition(name, self.place.sheet)
             if definition is not None:
-                called = self._named(NameReference(name))
-                return self.apply(self._lambda(called), tuple(self._child().operand(a) for a in arguments))
+                return self._applied(self._named(NameReference(name)), arguments)
             raise NotEvaluable(f"uses the unknown function {name}")
         return calling.run(function, self._child(name=name, nodes=arguments))
+
+    def _applied(self, function: Operand, arguments: tuple[Node, ...]) -> Operand:
+        try:
+            return self.apply(self._lambda(function), tuple(self._child().operand(a) for a in arguments))
+        except Failure as failure:
+            return error(failure.error)
 
     def _lambda(self, operand: Operand) -> Lambda:
         if isinstance(operand, Lambda):

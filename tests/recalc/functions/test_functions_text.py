@@ -5,11 +5,20 @@ from __future__ import annotations
 import pytest
 
 from workbench.recalc.single import evaluate_formula
-from workbench.recalc.values import CellErrorValue
+from workbench.recalc.values import CellErrorValue, Scalar
 
 VALUE, NA, NUM = CellErrorValue.VALUE, CellErrorValue.NA, CellErrorValue.NUM
 
-CELLS = {"A1": 1, "A2": "x", "A3": True, "A5": "5", "B1": 0.1, "B2": "a-b", "B3": "c-d", "D1": CellErrorValue.DIV0}
+CELLS: dict[str, Scalar | int] = {
+    "A1": 1,
+    "A2": "x",
+    "A3": True,
+    "A5": "5",
+    "B1": 0.1,
+    "B2": "a-b",
+    "B3": "c-d",
+    "D1": CellErrorValue.DIV0,
+}
 
 
 def check(formula: str, expected: object) -> None:
