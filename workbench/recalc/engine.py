@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import CellError
 from workbench.recalc import functions as _functions
 from workbench.recalc.evaluate import Place, evaluate_lanes
 from workbench.recalc.families import Family, Mode
@@ -243,16 +243,21 @@ class Engine:
             self._grew += self.results.spill(family, value)
 
     def fail(self, family: Family, index: int, row: int, column: int, reason: str, *, stale: bool) -> None:
-        """Note that a cell keeps its old value. While scenarios are evaluated that is an error: `CellError`."""
-        if self.results.varying:
-            raise CellError(
-                f"it can't be evaluated in scenarios: it {reason}", where=self.label((family.place.sheet, row, column))
-            )
+        """Note that a cell keeps its old value."""
         bad = self._failing.get(family.index)
         if bad is None:
             bad = self._failing[family.index] = np.zeros(family.place.count, dtype=bool)
         bad[index] = True
         self.problems[family.place.sheet, row, column] = Unevaluated(family.place.sheet, row, column, reason, stale)
+
+    @contextmanager
+    def problems_apart(self) -> Iterator[None]:
+        """Forget afterwards which cells failed meanwhile."""
+        problems, failing = dict(self.problems), {index: bad.copy() for index, bad in self._failing.items()}
+        try:
+            yield
+        finally:
+            self.problems, self._failing = problems, failing
 
     def failing_cell(self, region: Region) -> Cell | None:
         """A cell in `region` that kept its old value."""

@@ -54,9 +54,12 @@ def evaluate_scenarios(
     parts: dict[str, list[Value]] = {target: [] for target in wanted}
     for start in range(0, count, step):
         stop = min(start + step, count)
-        for target, value in _run_block(book, given, wanted, families, start, stop).items():
+        with book.engine.problems_apart():
+            found = _run_block(book, given, wanted, families, start, stop)
+            _refuse_failures(book, wanted)
+        for target, value in found.items():
             parts[target].append(value)
-    return {target: _array(found, wanted[target]) for target, found in parts.items()}
+    return {target: _array(pieces, wanted[target]) for target, pieces in parts.items()}
 
 
 def _input(book: Workbook, target: str, array: ArrayLike) -> _Input:
