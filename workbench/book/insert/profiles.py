@@ -214,7 +214,7 @@ def _stale(layout: Template, existing: Existing, objects: Mapping[str, str]) -> 
 
 
 def _name_patterns(layout: Template) -> set[str]:
-    """The template's defined names and tables of a profile: `ratios_{p}`."""
-    sections = [section for sheet in layout.sheets for section in sheet.sections]
+    """The template's defined names and tables of a performance profile: `ratios_{p}`."""
+    sections = [section for sheet in layout.sheets if sheet.per == "profile" for section in sheet.sections]
     names = {section.name for section in sections} | {cell.name for section in sections for cell in section.cells}
     return {name for name in names if "{p}" in name}
