@@ -8,7 +8,9 @@ apostrophe by itself gets one more, so both directions are exact.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+_NEEDS_QUOTES = re.compile('[",\r\n]')
 _RUNS = re.compile(r"'*[\s\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _QUOTED = re.compile(r"'+[\s\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
@@ -21,6 +23,14 @@ def safe(text: str) -> str:
 def shown(cell: str) -> str:
     """The inverse of `safe`."""
     return cell[1:] if _QUOTED.match(cell) else cell
+
+
+def csv_line(cells: Iterable[str]) -> str:
+    """A line of a CSV file, with its end. Cells with commas, quotes or line ends are quoted.
+
+    Python's own writer leaves a lone carriage return unquoted where lines end otherwise, and readers break there.
+    """
+    return ",".join('"' + c.replace('"', '""') + '"' if _NEEDS_QUOTES.search(c) else c for c in cells) + "\n"
 
 
 def percent(ratio: float, digits: int | None = None) -> str:

@@ -167,20 +167,19 @@ def imported_operator(
         latency_spread=spread,
         latency_min_ms=latency_ms if minimum_ms is None else minimum_ms,
         flops=flops if flops is not None else product_flops(weight, outputs),
-        bytes_moved=_bytes(inputs, outputs),
+        bytes_moved=_bytes(operator_type, inputs, outputs),
         parameters=weight.parameters if weight is not None else 0,
         provenance=Provenance.IMPORTED,
         note=note,
     )
 
 
-def _bytes(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> float | None:
+def _bytes(operator_type: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> float | None:
     from workbench.profiling.flops import operator_bytes
 
-    tensors = (*inputs, *outputs)
-    if not tensors or any(t.shape is None for t in tensors):
+    if not (inputs or outputs):
         return None
-    return operator_bytes([t.shape for t in tensors], [t.dtype for t in tensors])
+    return operator_bytes(operator_type, [(t.shape, t.dtype) for t in inputs], [(t.shape, t.dtype) for t in outputs])
 
 
 def imported_profile(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import MissingExtra, WorkbenchError
-from workbench.exchange.cells import safe
+from workbench.exchange.cells import csv_line, safe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 def csv_text(table: pd.DataFrame) -> str:
     """Commas between columns, decimal points, texts that look like formulas quoted as text, empty for unknown."""
-    cells = table.map(lambda value: safe(value) if isinstance(value, str) else _number(value))
-    cells.columns = [safe(str(column)) for column in table.columns]
-    return str(cells.to_csv(index=False, lineterminator="\n"))
+    lines = [csv_line(safe(str(column)) for column in table.columns)]
+    lines += [csv_line(_cell(value) for value in row) for row in table.itertuples(index=False)]
+    return "".join(lines)
 
 
 def json_text(table: pd.DataFrame) -> str:
@@ -111,6 +111,13 @@ def _number(value: object) -> Any:
         return value if math.isfinite(value) else None
     item = getattr(value, "item", None)
     return _number(item()) if callable(item) else str(value)
+
+
+def _cell(value: object) -> str:
+    plain = _number(value)
+    if plain is None:
+        return ""
+    return safe(plain) if isinstance(plain, str) else repr(plain)
 
 
 def _shown(value: object) -> str:

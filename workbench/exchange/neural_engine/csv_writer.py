@@ -14,8 +14,6 @@ that the file agrees with itself and survives being read and written again.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ from datetime import datetime
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.exchange.cells import percent, safe
+from workbench.exchange.cells import csv_line, percent, safe
 from workbench.files import replacing
 from workbench.profile import OperatorRecord, PerformanceProfile, RatioRow, RatioTable, Tensor
 from workbench.ratios import default_ratio_table
@@ -162,15 +160,13 @@ def profile_csv(
             f"there are {len(targets)} targets for {len(operators)} operators", where=f"profile {profile.name!r}"
         )
     table = _table_of(profile, ratios)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["weight shape", *(f"{percent(level)} 4x1 perf ratio" for level in table.levels), "others"])
+    lines = [csv_line(["weight shape", *(f"{percent(level)} 4x1 perf ratio" for level in table.levels), "others"])]
     ratio_rows: dict[tuple[int, ...], int] = {}
     for number, row in enumerate(table.rows, 2):
         ratio_rows[row.shape] = number
         cells = [f"{row.ratios[level]:f}" if level in row.ratios else "" for level in table.levels]
-        writer.writerow([row.label, *cells, f"{row.others:g}"])
-    writer.writerow(COLUMNS)
+        lines.append(csv_line([row.label, *cells, f"{row.others:g}"]))
+    lines.append(csv_line(COLUMNS))
     first = len(table.rows) + 3
     layout = Layout.parsed(profile.settings.get(FILE_LAYOUT, ""))
     target_form = " {}" if layout.targets_as_text else "={}"
@@ -179,10 +175,10 @@ def profile_csv(
         fixed = (fixed_ratios or {}).get(op.index)
         if fixed is not None and cells[_RATIO]:
             cells[_RATIO] = f"{fixed:.10g}"
-        writer.writerow(cells)
+        lines.append(csv_line(cells))
     for cells in _total_rows(profile, first, layout):
-        writer.writerow([""] * _TOTAL_LABELS_COLUMN + cells)
-    return out.getvalue()
+        lines.append(csv_line([""] * _TOTAL_LABELS_COLUMN + cells))
+    return "".join(lines)
 
 
 def default_target(op: OperatorRecord) -> float | None:
