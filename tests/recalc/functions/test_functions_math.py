@@ -126,6 +126,10 @@ BY_HAND: list[tuple[str, Scalar]] = [
     ("ACOT(-1)", 3 * math.pi / 4),
     ("COT(0)", DIV0),
     ("ASIN(2)", NUM),
+    ("SIN(PI())", 1.22514845490862e-16),
+    ("COS(PI()/2)", 6.1257422745431e-17),
+    ("COS(4*PI())", 1.0),
+    ("SIN(-7*PI()/6)", 0.5),
     ("SIN(134217728)", NUM),
     ("DEGREES(PI())", 180.0),
     # numerals

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from workbench.recalc.functions import _samples
+from workbench.recalc.functions._angles import sine_and_cosine
 from workbench.recalc.functions._decimal import near_integer
 from workbench.recalc.functions._toolpak import strict_number, toolpak, toolpak_list
 from workbench.recalc.registry import ANY, ARRAY, NUMBER, RANGE, aggregate, lane, opt, scalar, vector
@@ -179,37 +180,39 @@ def pi() -> Floats:
 @vector("SIN", NUMBER)
 def sin(x: Floats) -> tuple[Floats, Any]:
     """Of an angle in radians."""
-    return np.sin(x), _angle(x)
+    return sine_and_cosine(x)[0], _angle(x)
 
 
 @vector("COS", NUMBER)
 def cos(x: Floats) -> tuple[Floats, Any]:
     """Of an angle in radians."""
-    return np.cos(x), _angle(x)
+    return sine_and_cosine(x)[1], _angle(x)
 
 
 @vector("TAN", NUMBER)
 def tan(x: Floats) -> tuple[Floats, Any]:
     """Of an angle in radians."""
-    return np.tan(x), _angle(x)
+    sine, cosine = sine_and_cosine(x)
+    return sine / cosine, _angle(x)
 
 
 @vector("COT", NUMBER)
 def cot(x: Floats) -> tuple[Floats, Any]:
     """Cotangent."""
-    return 1 / np.tan(x), codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
+    sine, cosine = sine_and_cosine(x)
+    return cosine / sine, codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
 
 
 @vector("SEC", NUMBER)
 def sec(x: Floats) -> tuple[Floats, Any]:
     """Secant."""
-    return 1 / np.cos(x), _angle(x)
+    return 1 / sine_and_cosine(x)[1], _angle(x)
 
 
 @vector("CSC", NUMBER)
 def csc(x: Floats) -> tuple[Floats, Any]:
     """Cosecant."""
-    return 1 / np.sin(x), codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
+    return 1 / sine_and_cosine(x)[0], codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
 
 
 def _angle(x: Floats) -> Any:
