@@ -295,3 +295,17 @@ def test_libreoffice_computes_the_same(tmp_path: Path, performance: PerformanceP
         else:
             assert own == value, (sheet, cell)
     assert compared > 200
+
+
+def test_the_summary_has_a_line_for_each_loss_profile(tmp_path: Path, performance: PerformanceProfile) -> None:
+    path = made(tmp_path / "b.xlsx", performance, loss(BY_HAND), dict.fromkeys(NAMES, 0.5))
+    done = add_loss_profile(path, loss(BY_HAND, name="later"))
+    assert not done.notes
+    rows = list(openpyxl.load_workbook(path, data_only=True)["Summary"].iter_rows(values_only=True))
+    at = next(n for n, row in enumerate(rows) if "loss profile" in row)
+    records = [dict(zip(rows[at], row, strict=True)) for row in rows[at + 1 : at + 4]]
+    assert [r["loss profile"] for r in records] == ["base", "later", None]
+    for record in records[:2]:
+        assert record["average sensitivity"] == pytest.approx(4)
+        assert record["estimated recovery"] == pytest.approx(open_book(path).loss_figures("later")["recovery"])
+        assert record["follows the targets of"] == "baseline"

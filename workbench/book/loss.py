@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from workbench.book.formulas import escaped_header
@@ -41,7 +42,20 @@ def loss_sheets(
         objects.append(name)
         speaks = followed[number] not in followed[number + 1 :]
         result.append([loss_sheet(profile, name, followed[number], bound[followed[number]], template, speaks=speaks)])
+    lines = [summary_line(p, o, f) for p, o, f in zip(profiles, objects[len(bound) :], followed, strict=True)]
+    result[0] = [_with_lines(data, lines) if data.sheet_id == "summary" else data for data in result[0]]
     return result
+
+
+def summary_line(profile: LossProfile, name: str, performance_profile: str) -> Record:
+    """The loss profile's line in the Summary; its figures are formulas over its defined names."""
+    fields = _fields(profile, performance_profile)
+    kept = ("model_name", "method", "method_role", "pattern", "metric")
+    return {"profile": profile.name, "p": name, "follows": performance_profile, **{key: fields[key] for key in kept}}
+
+
+def _with_lines(summary: SheetData, lines: Sequence[Record]) -> SheetData:
+    return dataclasses.replace(summary, records={**summary.records, "losses": lines})
 
 
 def followed_profile(name: str, wanted: str, present: Sequence[str]) -> str:

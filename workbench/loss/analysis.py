@@ -35,7 +35,7 @@ CONTROL_LIMIT = 1e-3
 
 MAGNITUDE, MEASURED, APPROXIMATED = "magnitude", "measured", "approximated"
 
-MAGNITUDE_METRIC = "mean |w| of the last 1 % of weights removed"
+MAGNITUDE_METRIC = "mean |w| of the last 1 % removed"
 APPROXIMATE_METRIC = "(input volume + output volume) / parameters x max(in/out, out/in)"
 
 Progress = Callable[[str, float], None]

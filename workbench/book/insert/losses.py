@@ -12,8 +12,10 @@ from workbench.book.formulas import escaped_header
 from workbench.book.insert.parts import Parts, children, main
 from workbench.book.insert.profiles import Existing, Insertion, survey
 from workbench.book.insert.sheets import Splice
+from workbench.book.insert.summary import extend_summary
 from workbench.book.insert.workbook import WorkbookPart
-from workbench.book.loss import followed_profile, loss_sheet, operator_columns
+from workbench.book.layout import SheetData
+from workbench.book.loss import followed_profile, loss_sheet, operator_columns, summary_line
 from workbench.book.names import check_profile_name, object_name
 from workbench.book.render import render_book
 from workbench.book.template import Template
@@ -50,15 +52,20 @@ def add_loss_profile(
     with explaining(path), tempfile.TemporaryDirectory(prefix="workbench-") as folder:
         rendered = Path(folder) / "rendered.xlsx"
         data = loss_sheet(profile, found.name, found.performance_profile, found.performance_object, layout, speaks=True)
-        render_book(layout, rendered, [[], [data]], protect=protect)
+        line = summary_line(profile, found.name, found.performance_profile)
+        summary = SheetData("summary", "Summary", {}, {"losses": [line]})
+        render_book(layout, rendered, [[summary], [data]], protect=protect)
         with Splice(path, rendered) as splice:
             splice.drop_names_of(found.freed)
             splice.insert([data.name], replace=replace, before=found.before)
+            note = extend_summary(splice, layout, summary, "losses")
             with replacing(path) as temporary:
                 splice.write(temporary)
                 fill_values(temporary)
     names = (profile.name,)
-    return Insertion(() if found.replaces else names, names if found.replaces else (), found.notes)
+    return Insertion(
+        () if found.replaces else names, names if found.replaces else (), (*found.notes, *filter(None, (note,)))
+    )
 
 
 @dataclass(frozen=True)

@@ -33,18 +33,18 @@ class _Area:
     right: int
 
 
-def summary_section(template: Template) -> tuple[str, Section] | None:
-    """The template's grid of all profiles, with the id of its sheet."""
+def summary_section(template: Template, rows: str = "profiles") -> tuple[str, Section] | None:
+    """The template's grid of all profiles (of `rows`), with the id of its sheet."""
     for sheet in template.sheets:
         for section in sheet.sections:
-            if sheet.per == "book" and section.kind == "grid" and section.rows == "profiles" and section.name:
+            if sheet.per == "book" and section.kind == "grid" and section.rows == rows and section.name:
                 return sheet.id, section
     return None
 
 
-def extend_summary(splice: Splice, template: Template, data: SheetData) -> str:
+def extend_summary(splice: Splice, template: Template, data: SheetData, rows: str = "profiles") -> str:
     """Write a line for each profile of `data` (the rendered Summary's); give what couldn't be done, or nothing."""
-    declared = summary_section(template)
+    declared = summary_section(template, rows)
     if declared is None:
         return "the template has no summary of profiles"
     section = declared[1]
@@ -81,7 +81,8 @@ def extend_summary(splice: Splice, template: Template, data: SheetData) -> str:
                 formula.text = scope.expand(own.column.formula, here, moved, place, row, words=words).lstrip("=")
             cells.put(row, at, cell, restyle=bool(own.column.role_field))
         cells.show(row)
-    _subtitle(cells, area, models, _models(cells, area, columns))
+    if rows == "profiles":
+        _subtitle(cells, area, models, _models(cells, area, columns))
     return ""
 
 
