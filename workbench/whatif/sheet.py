@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import xlsxwriter
 
 from workbench.book.insert import insert_sheets
+from workbench.book.template import Template
 from workbench.book.template_file import load_template
 from workbench.files import explaining
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 SHEET = "Scenarios"
 _TABLE = "scenarios"
 _HEADER_ROW = 3
+_CHARTED = "estimated_speedup"
+_MOST_CHARTED = 60
+"""Scenarios of a chart that can still be read."""
 
 
 def save_scenarios(book: str | Path, table: pd.DataFrame, *, inputs: int) -> None:
@@ -60,9 +64,39 @@ def _render(path: Path, table: pd.DataFrame, inputs: int) -> None:
             sheet.write_string(_HEADER_ROW, at, name, varied if at < inputs else plain)
             for row, value in enumerate(table.iloc[:, at], _HEADER_ROW + 1):
                 _write(sheet, row, at, value, share if at < inputs else number)
-        sheet.set_column(0, len(columns) - 1, 24)
-        sheet.set_row(_HEADER_ROW, 44)
+        for at, name in enumerate(columns):
+            sheet.set_column(at, at, min(44, max(14, len(name) + 3)))
+        sheet.set_row(_HEADER_ROW, 20)
         sheet.freeze_panes(_HEADER_ROW + 1, inputs)
+        sheet.set_landscape()
+        sheet.set_paper(9)
+        sheet.fit_to_pages(1, 0)
+        charted = [at for at, name in enumerate(columns) if at >= inputs and name.startswith(_CHARTED)]
+        if charted and len(table) <= _MOST_CHARTED:
+            chart = _chart(workbook, template, columns, charted, last, inputs)
+            sheet.insert_chart(last + 2, 0, chart, {"object_position": 2, "description": "Estimated speed-up"})
+
+
+def _chart(workbook: Any, template: Template, columns: list[str], charted: list[int], last: int, inputs: int) -> Any:
+    """Speed-up by scenario; the varied values are the categories."""
+    chart = workbook.add_chart({"type": "column"})
+    colors = [template.palette[name] for name in ("accent", "baseline", "rest")]
+    for number, at in enumerate(charted):
+        chart.add_series(
+            {
+                "name": columns[at],
+                "categories": [SHEET, _HEADER_ROW + 1, 0, last, inputs - 1],
+                "values": [SHEET, _HEADER_ROW + 1, at, last, at],
+                "fill": {"color": colors[number % len(colors)]},
+                "gap": 60,
+            }
+        )
+    chart.set_title({"name": "Estimated speed-up by scenario", "name_font": {"size": 11, "bold": True}})
+    chart.set_legend({"position": "bottom"})
+    chart.set_y_axis({"min": 0, "num_format": '0.0"x"', "major_gridlines": {"visible": True}})
+    chart.set_x_axis({"name": ", ".join(columns[:inputs])[:120]})
+    chart.set_size({"width": 760, "height": 300})
+    return chart
 
 
 def _write(sheet: Any, row: int, at: int, value: Any, style: Any) -> None:
