@@ -23,7 +23,7 @@ class _Empty:
 _EMPTY = _Empty()
 
 
-def toolpak(names: str, *parameters: Parameter) -> Callable[[Body], Body]:
+def toolpak(names: str, *parameters: Parameter, volatile: bool = False) -> Callable[[Body], Body]:
     """As `@scalar`, for NUMBER, INTEGER, TEXT and ANY parameters, with the ToolPak's rules."""
     needed = sum(not p.optional for p in parameters)
 
@@ -36,7 +36,7 @@ def toolpak(names: str, *parameters: Parameter) -> Callable[[Body], Body]:
                         return CellErrorValue.NA
                     item = parameter.default
                 elif parameter.takes is not Takes.ANY:
-                    item = text_of(item) if parameter.takes is Takes.TEXT else strict_number(item)
+                    item = strict_text(item) if parameter.takes is Takes.TEXT else strict_number(item)
                     if isinstance(item, CellErrorValue):
                         return item
                     if parameter.takes is Takes.INTEGER:
@@ -45,7 +45,7 @@ def toolpak(names: str, *parameters: Parameter) -> Callable[[Body], Body]:
             return body(*arguments)
 
         strict.__doc__ = body.__doc__
-        scalar_function(names, *(opt(ANY, _EMPTY, empty=True) for _ in parameters))(strict)
+        scalar_function(names, *(opt(ANY, _EMPTY, empty=True) for _ in parameters), volatile=volatile)(strict)
         _require(names, needed)
         return body
 
@@ -55,6 +55,11 @@ def toolpak(names: str, *parameters: Parameter) -> Callable[[Body], Body]:
 def strict_number(item: Scalar) -> float | CellErrorValue:
     """A number, or a text that spells one; blank is 0."""
     return CellErrorValue.VALUE if isinstance(item, bool) else number_of(item)
+
+
+def strict_text(item: Scalar) -> str | CellErrorValue:
+    """A text, or a number as a text; blank is empty."""
+    return CellErrorValue.VALUE if isinstance(item, bool) else text_of(item)
 
 
 def toolpak_list(names: str) -> Callable[[Callable[[list[float]], Any]], Callable[[list[float]], Any]]:

@@ -25,6 +25,13 @@ def _freedom(degrees: float) -> int:
     return whole
 
 
+def _t_freedom(degrees: float) -> int:
+    """Degrees of freedom of Student's t: a whole number from 1."""
+    whole = math.trunc(degrees)
+    _demand(whole >= 1)
+    return whole
+
+
 # --- normal
 
 
@@ -248,20 +255,20 @@ def chisq_inv_rt(p: float, degrees: float) -> Scalar:
 @scalar("T.DIST", NUMBER, NUMBER, LOGICAL)
 def t_dist(t: float, degrees: float, cumulative: bool) -> Scalar:
     """P(T ≤ t), or the density."""
-    k = _freedom(degrees)
+    k = _t_freedom(degrees)
     return special.student_cdf(t, k) if cumulative else special.student_density(t, k)
 
 
 @scalar("T.DIST.RT", NUMBER, NUMBER)
 def t_dist_rt(t: float, degrees: float) -> Scalar:
     """P(T > t)."""
-    return special.student_cdf(-t, _freedom(degrees))
+    return special.student_cdf(-t, _t_freedom(degrees))
 
 
 @scalar("T.DIST.2T", NUMBER, NUMBER)
 def t_dist_2t(t: float, degrees: float) -> Scalar:
     """P(|T| > t), t ≥ 0."""
-    k = _freedom(degrees)
+    k = _t_freedom(degrees)
     _demand(t >= 0)
     return 2 * special.student_tail(t, k)
 
@@ -269,7 +276,7 @@ def t_dist_2t(t: float, degrees: float) -> Scalar:
 @scalar("TDIST", NUMBER, NUMBER, NUMBER)
 def tdist(t: float, degrees: float, tails: float) -> Scalar:
     """P(T > t), or P(|T| > t) for two tails; t ≥ 0."""
-    k, sides = _freedom(degrees), math.trunc(tails)
+    k, sides = _t_freedom(degrees), math.trunc(tails)
     _demand(t >= 0 and sides in (1, 2))
     return sides * special.student_tail(t, k)
 
@@ -277,7 +284,7 @@ def tdist(t: float, degrees: float, tails: float) -> Scalar:
 @scalar("T.INV", NUMBER, NUMBER)
 def t_inv(p: float, degrees: float) -> Scalar:
     """0 < p < 1."""
-    k = _freedom(degrees)
+    k = _t_freedom(degrees)
     _demand(0 < p < 1)
     return special.student_quantile(p, k)
 
@@ -285,7 +292,7 @@ def t_inv(p: float, degrees: float) -> Scalar:
 @scalar("T.INV.2T TINV", NUMBER, NUMBER)
 def t_inv_2t(p: float, degrees: float) -> Scalar:
     """t where P(|T| > t) = p, 0 < p ≤ 1."""
-    k = _freedom(degrees)
+    k = _t_freedom(degrees)
     _demand(0 < p <= 1)
     return -special.student_quantile(p / 2, k)
 

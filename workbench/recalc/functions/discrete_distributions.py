@@ -83,9 +83,8 @@ def poisson_dist(x: float, mean: float, cumulative: bool) -> Scalar:
 def hypgeom_dist(found: float, drawn: float, marked: float, size: float, cumulative: bool) -> Scalar:
     """Marked ones among those drawn, without putting back."""
     k, n, m, all_ = (math.trunc(v) for v in (found, drawn, marked, size))
-    _demand(0 <= k <= min(n, m) and 0 < n <= all_ and 0 < m <= all_)
-    _demand(cumulative or k >= n - all_ + m)
     lowest = max(0, n - all_ + m)
+    _demand(lowest <= k <= min(n, m) and 0 < n <= all_ and 0 < m <= all_)
     chosen = range(lowest, k + 1) if cumulative else range(k, k + 1)
     return math.fsum(_hypergeometric(i, n, m, all_) for i in chosen)
 

@@ -420,7 +420,7 @@ def rand() -> float:
     return random.random()
 
 
-@scalar("RANDBETWEEN", NUMBER, NUMBER, volatile=True)
+@toolpak("RANDBETWEEN", NUMBER, NUMBER, volatile=True)
 def randbetween(low: float, high: float) -> Scalar:
     """A whole number, both ends included."""
     first, last = math.ceil(low), math.floor(high)
