@@ -48,13 +48,16 @@ def toolbar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolbar]:
     from workbench.buttons.install import install_toolbar
 
     profile = tmp_path_factory.mktemp("toolbar-profile")
-    try:
-        install_toolbar(profile=profile)
-    except libreoffice.LibreOfficeError as error:
-        pytest.skip(str(error))
-    app = libreoffice.start(profile=profile)
-    yield Toolbar(app)
-    app.quit()
+    with pytest.MonkeyPatch.context() as patch:
+        # The log and what calibration remembers: none of this user's, and the same for buttons and commands.
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        try:
+            install_toolbar(profile=profile)
+        except libreoffice.LibreOfficeError as error:
+            pytest.skip(str(error))
+        app = libreoffice.start(profile=profile)
+        yield Toolbar(app)
+        app.quit()
 
 
 @pytest.fixture(scope="session")

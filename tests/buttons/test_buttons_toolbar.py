@@ -126,6 +126,128 @@ def test_add_profile_asks_then_adds_what_the_command_adds(toolbar: Any, own_copy
     assert toolbar.app.books[0].sheets["two"].used_range.shape[0] > 10
 
 
+def measured_before(path: Path) -> None:
+    """Put measurements of the book's shapes into the cache, so that neither button nor command has to measure."""
+    from workbench.book.calibration import calibrate_book
+    from workbench.calibration import measure
+    from workbench.calibration.cache import CacheKey, MeasuredLevel, machine_key
+
+    def made_up(shapes: Any, levels: Any, tokens: Any, threads: int, *, layout: Any, cache: Any, **others: Any) -> Any:
+        for shape in shapes:
+            key = CacheKey(machine_key(), measure.kernel_name(), shape, measure.DTYPE, tokens[shape], threads, layout)
+            ratios = {level: shape[0] / 100 + level for level in levels}
+            cache.keep(
+                key, {n: MeasuredLevel(r, r - 0.01, r + 0.01, 1.0, 1.0 / r, 50.0, 40) for n, r in ratios.items()}
+            )
+        return measure.calibrate_shapes(shapes, levels, tokens, threads, layout=layout, cache=cache, **others)
+
+    calibrate_book(path, path.with_name("first.xlsx"), measure=made_up)
+
+
+def test_calibrate_writes_what_the_command_writes(toolbar: Any, own_copy: Path, tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    other = with_model(own_copy, tmp_path / "command")
+    measured_before(own_copy)
+    book = toolbar.open(own_copy)
+    with_settings(book, "calibrate", overwrite="yes")
+    outcome = toolbar.press(book, "calibrate", patience_s=120)
+    command("calibrate", str(other), "--overwrite")  # finds the measurements in the cache
+    made, expected = open_book(own_copy), open_book(other)
+    assert made.ratio_table() == expected.ratio_table()
+    assert outcome["exit_code"] == 0
+    assert "measured here" in str(made.ratios()["source"].tolist())
+    assert made.totals() == pytest.approx(expected.totals())
+
+
+def test_loss_profile_equals_the_command(toolbar: Any, own_copy: Path, tmp_path: Path) -> None:
+    other = with_model(own_copy, tmp_path / "command")
+    book = toolbar.open(own_copy)
+    for _ in "once", "again":
+        outcome = toolbar.press(book, "loss_profile")
+        assert outcome["exit_code"] == 0, outcome
+        book = toolbar.app.books[0]
+    assert "loss" in book.sheet_names
+    command("loss", str(other.with_name("decoder_block.onnx")), str(other))
+    made, expected = open_book(own_copy), open_book(other)
+    assert made.loss_profile_names == expected.loss_profile_names == ("loss",)
+    assert made.loss_figures("loss") == expected.loss_figures("loss")
+
+
+def test_sweep_equals_the_command(toolbar: Any, own_copy: Path, tmp_path: Path) -> None:
+    other = with_model(own_copy, tmp_path / "command")
+    first, second = "ratios_baseline[192x192][90%]=2..4:1", "ratios_baseline[512x192][90%]=2,3"
+    book = toolbar.open(own_copy)
+    asked = toolbar.press(book, "sweep")
+    assert asked["exit_code"] == 2 and "sweep needs vary" in asked["message"]
+    settings(book, "sweep", vary=f"{first}; {second}")
+    outcome = toolbar.press(book, "sweep")
+    assert outcome["message"] == "Tried 6 scenarios; they are in the sheet Scenarios"
+    command("sweep", str(other), "--vary", first, "--vary", second, "--save")
+    shown = toolbar.app.books[0].sheets["Scenarios"].used_range.value
+    toolbar.close_all()  # like Excel, xlwings has no two books of one name
+    there = toolbar.open(other).sheets["Scenarios"].used_range.value
+    assert len(shown) == len(there) > 6
+    for mine, theirs in zip(shown, there, strict=True):  # LibreOffice saves 15 digits
+        assert mine == [pytest.approx(v, rel=1e-12) if isinstance(v, float) else v for v in theirs]
+
+
+def test_plan_sets_the_targets_that_the_command_sets(toolbar: Any, own_copy: Path, tmp_path: Path) -> None:
+    other = with_model(own_copy, tmp_path / "command")
+    book = toolbar.open(own_copy)
+    with_settings(book, "plan", **{"speed-up": 1.5, "levels": "70%, 90%"})
+    before = own_copy.read_bytes()
+    settings_only = toolbar.press(book, "plan")
+    assert settings_only["exit_code"] == 0, settings_only
+    assert own_copy.read_bytes() != before
+    command("plan", str(other), "--speedup", "1.5", "--levels", "70%,90%", "--apply")
+    column = "aim to weight sparse ratio"
+    made, expected = open_book(own_copy), open_book(other)
+    assert made.operators()[column].equals(expected.operators()[column])
+    assert made.totals() == pytest.approx(expected.totals())
+    assert made.totals()["sparse_improve"] >= 1.5
+    assert toolbar.app.books[0].names["sparse_improve_baseline"].refers_to_range.value >= 1.5
+
+
+def test_plan_can_only_list(toolbar: Any, own_copy: Path) -> None:
+    book = toolbar.open(own_copy)
+    with_settings(book, "plan", **{"speed-up": 1.5, "apply": "no"})
+    before = own_copy.read_bytes()
+    assert toolbar.press(book, "plan")["exit_code"] == 0
+    assert own_copy.read_bytes() == before
+    assert toolbar.messages(book)[1][3:8] == ["operator", "target", "ms", "aim ms", "loss"]
+
+
+@pytest.mark.parametrize("table", ["operators", "ratios", "totals"])
+def test_export_csv_equals_the_command(toolbar: Any, own_copy: Path, tmp_path: Path, table: str) -> None:
+    import pandas as pd
+
+    other = with_model(own_copy, tmp_path / "command")
+    book = toolbar.open(own_copy)
+    with_settings(book, "export_csv", table=table)
+    outcome = toolbar.press(book, "export_csv")
+    written = own_copy.with_name(f"book baseline {table}.csv")
+    assert outcome["message"] == f"Wrote {written}"
+    command("export", str(other), "--table", table, "-o", str(tmp_path / "expected.csv"))
+    made, expected = pd.read_csv(written), pd.read_csv(tmp_path / "expected.csv")
+    pd.testing.assert_frame_equal(made, expected, check_dtype=False)
+
+
+def test_export_for_the_neural_engine(toolbar: Any, own_copy: Path) -> None:
+    book = toolbar.open(own_copy)
+    with_settings(book, "export_csv", table="neural-engine")
+    written = Path(toolbar.press(book, "export_csv")["message"].removeprefix("Wrote "))
+    assert written.parent == own_copy.parent
+    assert written.read_text().startswith("weight shape,90% 4x1 perf ratio")
+
+
+def test_every_button_of_the_toolbar_has_a_test_here(request: pytest.FixtureRequest) -> None:
+    from workbench.buttons.registry import actions
+
+    tests = " ".join(item.name for item in request.session.items if "buttons_toolbar" in str(item.path))
+    for action in actions():
+        assert f"test_{action.name}" in tests, action.name
+
+
 def test_a_wrong_setting_is_a_message_in_the_sheet(toolbar: Any, own_copy: Path) -> None:
     book = toolbar.open(own_copy)
     toolbar.press(book, "add_profile")

@@ -122,7 +122,7 @@ class Session:
         before = path.stat().st_mtime_ns
         yield copy
         if self.host.is_modified or path.stat().st_mtime_ns != before:
-            beside = _free_name(path.with_name(f"{path.stem} ({self.action.replace('_', ' ')}){path.suffix}"))
+            beside = free_name(path.with_name(f"{path.stem} ({self.action.replace('_', ' ')}){path.suffix}"))
             shutil.copyfile(copy, beside)
             raise BookError(
                 "the book was edited while the action ran, so the result was not put into it",
@@ -153,7 +153,8 @@ class Session:
         return report
 
 
-def _free_name(path: Path) -> Path:
+def free_name(path: Path) -> Path:
+    """`path`, or with a number behind its name where that is taken."""
     number, candidate = 1, path
     while candidate.exists():
         number += 1
