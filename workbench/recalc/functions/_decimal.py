@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, ROUND_UP, Context, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, ROUND_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ from workbench.recalc.values import Bools, Floats
 
 _TOLERANCE = 5e-15
 _FIFTEEN = Context(prec=15)
-NEAREST, UP, DOWN, CEILING, FLOOR = ROUND_HALF_UP, ROUND_UP, ROUND_DOWN, ROUND_CEILING, ROUND_FLOOR
-"""Half away from zero; away from zero; towards zero; towards +∞; towards −∞."""
+NEAREST, UP, DOWN = ROUND_HALF_UP, ROUND_UP, ROUND_DOWN
+"""Half away from zero; away from zero; towards zero."""
 
 
 def near_integer(x: Floats) -> Bools:
@@ -42,10 +41,3 @@ def whole(x: Any) -> Any:
     """x, or the whole number it is but for rounding."""
     nearest = np.rint(x)
     return np.where(np.abs(x - nearest) <= np.abs(x) * _TOLERANCE, nearest, x)
-
-
-def floor_ratio(x: float, step: float) -> int:
-    """⌊x / step⌋, where ratios within a rounding of a whole number count as that number."""
-    ratio = x / step
-    nearest = round(ratio)
-    return nearest if abs(ratio - nearest) <= abs(ratio) * _TOLERANCE else math.floor(ratio)

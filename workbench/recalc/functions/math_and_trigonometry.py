@@ -1,6 +1,6 @@
-"""Excel's mathematical functions: sums and products, powers and logarithms, trigonometry, divisors, factorials.
+"""Excel's mathematical functions: sums and products, powers and logarithms, divisors, factorials.
 
-Rounding is in `rounding.py`, matrices in `matrices.py`, SUBTOTAL and AGGREGATE in `subtotals.py`.
+Angles are in `trigonometry.py`, rounding in `rounding.py`, matrices in `matrices.py`, SUBTOTAL in `subtotals.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from workbench.recalc.functions import _samples
-from workbench.recalc.functions._angles import sine_and_cosine
 from workbench.recalc.functions._decimal import near_integer
 from workbench.recalc.functions._toolpak import strict_number, toolpak, toolpak_list
 from workbench.recalc.registry import ANY, ARRAY, NUMBER, RANGE, aggregate, lane, opt, scalar, vector
@@ -31,8 +30,6 @@ from workbench.recalc.values import NUMBER as NUMBER_KIND
 
 _NUM = CellErrorValue.NUM
 _DIV0 = CellErrorValue.DIV0
-_LARGEST_ANGLE = 2.0**27
-"""Excel's trigonometric functions give #NUM! from here on."""
 
 
 @aggregate("SUM")
@@ -166,159 +163,6 @@ def mod(x: Floats, divisor: Floats) -> tuple[Floats, Any]:
     whole = x / safe
     rest = np.where(near_integer(whole), 0.0, rest)
     return rest, codes
-
-
-# --- trigonometry
-
-
-@vector("PI")
-def pi() -> Floats:
-    """π."""
-    return np.full((1, 1, 1, 1), np.pi)
-
-
-@vector("SIN", NUMBER)
-def sin(x: Floats) -> tuple[Floats, Any]:
-    """Of an angle in radians."""
-    return sine_and_cosine(x)[0], _angle(x)
-
-
-@vector("COS", NUMBER)
-def cos(x: Floats) -> tuple[Floats, Any]:
-    """Of an angle in radians."""
-    return sine_and_cosine(x)[1], _angle(x)
-
-
-@vector("TAN", NUMBER)
-def tan(x: Floats) -> tuple[Floats, Any]:
-    """Of an angle in radians."""
-    sine, cosine = sine_and_cosine(x)
-    return sine / cosine, _angle(x)
-
-
-@vector("COT", NUMBER)
-def cot(x: Floats) -> tuple[Floats, Any]:
-    """Cotangent."""
-    sine, cosine = sine_and_cosine(x)
-    return cosine / sine, codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
-
-
-@vector("SEC", NUMBER)
-def sec(x: Floats) -> tuple[Floats, Any]:
-    """Secant."""
-    return 1 / sine_and_cosine(x)[1], _angle(x)
-
-
-@vector("CSC", NUMBER)
-def csc(x: Floats) -> tuple[Floats, Any]:
-    """Cosecant."""
-    return 1 / sine_and_cosine(x)[0], codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM), (x == 0, _DIV0))
-
-
-def _angle(x: Floats) -> Any:
-    return codes_where((np.abs(x) >= _LARGEST_ANGLE, _NUM))
-
-
-@vector("ASIN", NUMBER)
-def asin(x: Floats) -> Floats:
-    """In radians; #NUM! outside −1 to 1."""
-    return np.arcsin(x)
-
-
-@vector("ACOS", NUMBER)
-def acos(x: Floats) -> Floats:
-    """In radians; #NUM! outside −1 to 1."""
-    return np.arccos(x)
-
-
-@vector("ATAN", NUMBER)
-def atan(x: Floats) -> Floats:
-    """In radians."""
-    return np.arctan(x)
-
-
-@vector("ATAN2", NUMBER, NUMBER)
-def atan2(x: Floats, y: Floats) -> tuple[Floats, Any]:
-    """Excel takes x first."""
-    return np.arctan2(y, x), codes_where(((x == 0) & (y == 0), _DIV0))
-
-
-@vector("ACOT", NUMBER)
-def acot(x: Floats) -> Floats:
-    """Between 0 and π."""
-    return np.arctan2(1.0, x)
-
-
-@vector("SINH", NUMBER)
-def sinh(x: Floats) -> Floats:
-    """Hyperbolic sine."""
-    return np.sinh(x)
-
-
-@vector("COSH", NUMBER)
-def cosh(x: Floats) -> Floats:
-    """Hyperbolic cosine."""
-    return np.cosh(x)
-
-
-@vector("TANH", NUMBER)
-def tanh(x: Floats) -> Floats:
-    """Hyperbolic tangent."""
-    return np.tanh(x)
-
-
-@vector("COTH", NUMBER)
-def coth(x: Floats) -> tuple[Floats, Any]:
-    """Hyperbolic cotangent."""
-    return 1 / np.tanh(x), codes_where((x == 0, _DIV0))
-
-
-@vector("SECH", NUMBER)
-def sech(x: Floats) -> Floats:
-    """Hyperbolic secant."""
-    return np.asarray(1 / np.cosh(x))
-
-
-@vector("CSCH", NUMBER)
-def csch(x: Floats) -> tuple[Floats, Any]:
-    """Hyperbolic cosecant."""
-    return 1 / np.sinh(x), codes_where((x == 0, _DIV0))
-
-
-@vector("ASINH", NUMBER)
-def asinh(x: Floats) -> Floats:
-    """Inverse hyperbolic sine."""
-    return np.arcsinh(x)
-
-
-@vector("ACOSH", NUMBER)
-def acosh(x: Floats) -> Floats:
-    """#NUM! below 1."""
-    return np.arccosh(x)
-
-
-@vector("ATANH", NUMBER)
-def atanh(x: Floats) -> Floats:
-    """#NUM! outside −1 to 1."""
-    return np.arctanh(x)
-
-
-@vector("ACOTH", NUMBER)
-def acoth(x: Floats) -> tuple[Floats, Any]:
-    """#NUM! from −1 to 1."""
-    return np.arctanh(1 / np.where(x == 0, 1.0, x)), codes_where((np.abs(x) <= 1, _NUM))
-
-
-@vector("DEGREES", NUMBER)
-def degrees(x: Floats) -> Floats:
-    """Of radians."""
-    return x / np.pi * 180
-
-
-@vector("RADIANS", NUMBER)
-def radians(x: Floats) -> Floats:
-    """Of degrees."""
-    return x / 180 * np.pi
 
 
 # --- divisors, factorials, combinations
