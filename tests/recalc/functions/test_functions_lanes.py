@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import xlsxwriter
 
 from workbench.recalc import functions as _functions  # noqa: F401
+from workbench.recalc import open_workbook
 from workbench.recalc.evaluate import Place, evaluate_lanes
 from workbench.recalc.model import Model
 from workbench.recalc.parser import parse
@@ -105,3 +109,60 @@ def test_together_as_alone(formula: str, model: Model) -> None:
                 assert got == pytest.approx(wanted, rel=1e-12, abs=1e-12), f"row {i + 1}"
             else:
                 assert got == wanted, f"row {i + 1}"
+
+
+SCENARIO_FORMULAS = [
+    "SUM(A1:A6)*B1",
+    "AVERAGE(A1:A6)",
+    "LARGE(A1:A6,B1)",
+    "RANK(A2,A1:A6)",
+    "PERCENTRANK(A1:A6,A2)",
+    "PERCENTILE(A1:A6,B1/10)",
+    "TRIMMEAN(A1:A6,0.4)",
+    "MODE(A1:A6,B1,2)",
+    "STDEV.S(A1:A6)",
+    "CORREL(A1:A6,C1:C6)",
+    "FORECAST(B1,C1:C6,A1:A6)",
+    "SUMPRODUCT(A1:A6,C1:C6)",
+    "SUMXMY2(A1:A6,C1:C6)",
+    "NPV(0.1,A1:A6)",
+    "SUM(MMULT(A1:B2,C1:D2))",
+    "SUM(LINEST(C1:C6,A1:A6))",
+    "SUBTOTAL(4,A1:A6)",
+    "AGGREGATE(14,6,A1:A6/(A1:A6>1),B1)",
+    "COUNT(A1:A6,1/(B1-2))",
+    "ROUND(A1/7,B1)",
+    "T.TEST(A1:A6,C1:C6,2,3)",
+    "DSUM(E1:F3,2,G1:G2)*B1",
+    "GCD(A1,B1,6)",
+]
+
+
+def test_scenarios_together_as_alone(tmp_path: Path) -> None:
+    path = tmp_path / "scenarios.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("S")
+        for row, numbers in enumerate(
+            [(3, 2, 5, 1), (8, 4, 1, 2), (1, 0, 7, 0), (6, 0, 2, 0), (9, 0, 8, 0), (2, 0, 3, 0)]
+        ):
+            sheet.write_row(row, 0, numbers)
+        sheet.write_column(0, 4, ["k", "a", "b"])
+        sheet.write_column(0, 5, ["v", 5, 7])
+        sheet.write_column(0, 6, ["k", "a"])
+        for row, formula in enumerate(SCENARIO_FORMULAS):
+            sheet.write_array_formula(row, 8, row, 8, "{=" + formula + "}")
+    book = open_workbook(path)
+    outputs = [f"S!I{row + 1}" for row in range(len(SCENARIO_FORMULAS))]
+    scenarios = {"S!A1": np.array([3.0, 8.0, -1.0, 50.0]), "S!B1": np.array([1.0, 2.0, 3.0, 4.0])}
+    together = book.evaluate(scenarios, outputs)
+    for i in range(4):
+        for target, values in scenarios.items():
+            book.set(target, float(values[i]))
+        book.recalculate()
+        for formula, output in zip(SCENARIO_FORMULAS, outputs, strict=True):
+            alone = book.value(output)
+            got = together[output][i]
+            if isinstance(alone, float):
+                assert got == pytest.approx(alone, rel=1e-12), (formula, i)
+            else:
+                assert got == alone or np.isnan(got), (formula, i)
