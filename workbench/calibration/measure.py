@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from workbench.calibration.cache import CacheKey, CalibrationCache, MeasuredLevel, machine_key
 from workbench.calibration.packing import PackedWeight, pack, pruning_mask
-from workbench.calibration.product import Layout, require_numba
+from workbench.calibration.product import Layout, kernel_name, require_numba
 from workbench.calibration.runtime import Session
 from workbench.calibration.timing import FEWEST_BLOCKS, NOISY_ABOVE, time_in_turn
 from workbench.profile import BLOCK_ROWS, LEVELS, RatioRow, RatioTable, Source
@@ -96,11 +96,8 @@ def calibrate_shapes(
     Raises `MissingExtra` without Numba.
     """
     require_numba()
-    from workbench.calibration.codegen import LANES
-    from workbench.calibration.kernels import KERNEL_VERSION
-
     machine = machine_key()
-    kernel = f"4x1 kernel {KERNEL_VERSION}, {LANES} lanes"
+    kernel = kernel_name()
     wanted = list(dict.fromkeys(shapes))
     measured: list[ShapeMeasurement] = []
     skipped: dict[tuple[int, ...], str] = {}

@@ -34,6 +34,14 @@ def require_numba() -> None:
         raise MissingExtra("measuring with the sparse kernel", "numba", "calibration")
 
 
+def kernel_name() -> str:
+    """The kernel's name with its version and vector width; part of every measurement's key."""
+    from workbench.calibration.codegen import LANES
+    from workbench.calibration.kernels import KERNEL_VERSION
+
+    return f"4x1 kernel {KERNEL_VERSION}, {LANES} lanes"
+
+
 @dataclass(frozen=True, eq=False)
 class JobMemory:
     """The int64 slots of a job and the arrays that their addresses point into."""

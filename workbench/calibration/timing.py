@@ -102,15 +102,16 @@ def time_in_turn(
     block_s: float = 0.02,
     budget_s: float = float("inf"),
     clock: Callable[[], float] = time.perf_counter,
-    others: Callable[[], float] = others_cpu_seconds,
+    others: Callable[[], float] | None = None,
     cores: int | None = None,
 ) -> BlockTimes:
     """Time `runs` in turn until `blocks` blocks were quiet, or three times as many were timed.
 
     Fewer, but not under FEWEST_BLOCKS, when `budget_s` is spent. In a block each run is called once untimed and
     then at least 3 times, and until `block_s` seconds passed. `others` gives the CPU seconds that other programs
-    took so far on the `cores` cores that this process may use.
+    took so far on the `cores` cores that this process may use; both are asked of the system where left out.
     """
+    others = others or others_cpu_seconds
     cores = cores or len(usable_cores())
     started = clock()
     times: list[list[float]] = []

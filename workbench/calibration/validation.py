@@ -15,12 +15,12 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from workbench.calibration.product import require_numba
+from workbench.calibration.product import kernel_name, require_numba
 from workbench.calibration.pruning import prune_model, save_model
 from workbench.calibration.runtime import Session
 from workbench.calibration.timing import REJECT_ABOVE, Spread, time_in_turn
 from workbench.errors import ModelError, WorkbenchError
-from workbench.profiling.inputs import Arrays, make_inputs, model_inputs, resolve_dims
+from workbench.profiling.inputs import Arrays, dims_of, load_inputs, make_inputs, model_inputs, resolve_dims
 from workbench.profiling.loading import LoadedModel, load_model
 from workbench.profiling.machine import usable_cores
 from workbench.profiling.origin import trace_origins
@@ -72,8 +72,8 @@ class Prediction:
 
     @property
     def targets(self) -> dict[str, float]:
-        """Layer id → target, of the operators that the workbook counts as accelerated."""
-        return {o.layer_id: o.target for o in self.operators if o.target > 0 and o.ratio != 1.0}
+        """Layer id → target, of the operators to prune."""
+        return {o.layer_id: o.target for o in self.operators if o.target > 0 and o.layer_id}
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,7 @@ class Validation:
     blocks: int
     """Undisturbed blocks of timing."""
     operators: tuple[ValidatedOperator, ...]
+    kernel: str
     output_difference: float
     """Largest difference of the sparse run's outputs to ONNX Runtime's on the pruned model, over the largest output."""
 
@@ -167,17 +168,20 @@ class Validation:
         now = aimed + before + outside
         found = (
             ErrorPart(
+                "the machine since the profile",
                 self.predicted_ms - now,
-                f"the machine: dense it takes {self.dense.median:.3f} ms end to end now, {self.book_dense_ms:.3f} ms "
-                "when it was profiled",
+                f"dense it takes {self.dense.median:.3f} ms end to end now, {self.book_dense_ms:.3f} ms then",
             ),
-            ErrorPart(aimed - got, f"sparse products: their ratios say {aimed:.3f} ms, they took {got:.3f} ms"),
+            ErrorPart("the ratios", aimed - got, f"sparse products took {got:.3f} ms, their ratios say {aimed:.3f} ms"),
             ErrorPart(
-                before - after, f"other operators: {before:.3f} ms in the dense run, {after:.3f} ms in the sparse one"
+                "other operators",
+                before - after,
+                f"they took {after:.3f} ms in the sparse run, {before:.3f} ms in the dense one",
             ),
             ErrorPart(
+                "outside operators",
                 outside - left,
-                f"end-to-end minus operators: the estimate scales it to {outside:.3f} ms, it was {left:.3f} ms",
+                f"end-to-end minus operators was {left:.3f} ms, scaled from the dense run {outside:.3f} ms",
             ),
         )
         return tuple(sorted(found, key=lambda part: -abs(part.ms)))
@@ -192,12 +196,13 @@ class Validation:
 class ErrorPart:
     """A part of predicted minus measured."""
 
+    title: str
     ms: float
     reason: str
 
 
 def validate_model(
-    model: str | Path, prediction: Prediction, *, inputs: Arrays | None = None, progress: Progress | None = None
+    model: str | Path, prediction: Prediction, *, inputs: Arrays | Path | None = None, progress: Progress | None = None
 ) -> Validation:
     """Run `model` sparse, as `prediction` plans it, and compare times and outputs.
 
@@ -211,9 +216,16 @@ def validate_model(
     progress("pruning", 0.0)
     pruned = prune_model(loaded, prediction.targets)
     wanted = model_inputs(loaded.proto)
-    if inputs is None:
-        inputs = make_inputs(
-            loaded.proto, wanted, resolve_dims(wanted, prediction.batch, prediction.dims, source), source
+    dims = resolve_dims(wanted, prediction.batch, prediction.dims, source)
+    arrays = make_inputs(loaded.proto, wanted, dims, source) if inputs is None else inputs
+    if isinstance(arrays, Path):
+        arrays = load_inputs(arrays, wanted)
+    given = dims_of(wanted, arrays, source)
+    if given.values != dims.values:
+        raise ModelError(
+            f"the inputs have the dimensions {_listed(given.values)}, and the profile is of {_listed(dims.values)}",
+            where=source,
+            remedy="give inputs of the profile's dimensions, or profile the model with these",
         )
     cores = usable_cores()[: prediction.threads]
     if len(cores) < prediction.threads:
@@ -228,7 +240,11 @@ def validate_model(
         save_model(pruned.proto, loaded.folder, file)
         progress("optimizing the graph", 0.05)
         copy = replace(loaded, path=file, proto=pruned.proto)
-        return _run(copy, optimize(copy, plan, Path(folder)), prediction, inputs, Path(folder), progress)
+        return _run(copy, optimize(copy, plan, Path(folder)), prediction, arrays, Path(folder), progress)
+
+
+def _listed(dims: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in sorted(dims.items())) or "none"
 
 
 def _run(
@@ -248,6 +264,13 @@ def _run(
     places = tuple(place for place, row in rows.items() if row.layer_id in targets)
     progress("packing weights", 0.1)
     sparse = substitute(graph, places, prediction.threads)
+    if not sparse.replaced:
+        reason = next(iter(sparse.refused.values()), "no operator has a target")
+        raise ModelError(
+            f"none of the planned products can run in the sparse kernel: {reason}",
+            where=pruned.info.name,
+            remedy="validate a profile with targets on fp32 products",
+        )
     outputs = [o.name for o in graph.graph.output]
     dense_bytes, sparse_bytes = graph.SerializeToString(), sparse.model.SerializeToString()
 
@@ -313,6 +336,7 @@ def _run(
         sparse=times.time_ms(1),
         blocks=blocks,
         operators=operators,
+        kernel=kernel_name(),
         output_difference=difference,
     )
 
@@ -332,7 +356,7 @@ def _rows_by_place(
         row = waiting.pop((layer.name or layer.output[0], node.op_type), None)
         if row is not None:
             rows[place] = row
-    lost = [o.layer_id for o in waiting.values() if o.target > 0 and o.ratio != 1.0]
+    lost = [o.layer_id for o in waiting.values() if o.target > 0 and o.layer_id]
     if lost:
         raise ModelError(
             f"the optimized graph has no operator for the layer {lost[0]!r} of profile {prediction.profile!r}",
