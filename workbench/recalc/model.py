@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -32,13 +33,18 @@ class Table:
 
     def column_index(self, name: str) -> int | None:
         """The position of a column by its name, without case."""
-        wanted = _folded(name)
-        for i, column in enumerate(self.columns):
-            if _folded(column) == wanted:
-                return i
-        return None
+        return _positions(self.columns).get(_folded(name))
 
 
+@lru_cache(maxsize=1024)
+def _positions(columns: tuple[str, ...]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for i, column in enumerate(columns):
+        found.setdefault(_folded(column), i)
+    return found
+
+
+@lru_cache(maxsize=4096)
 def _folded(name: str) -> str:
     return " ".join(name.replace("\r", "").split("\n")).casefold()
 

@@ -174,6 +174,8 @@ def compare_numbers(a: Floats, b: Floats) -> Floats:
     """-1, 0 or 1; numbers that are the same in 15 significant digits are equal."""
     with np.errstate(all="ignore"):
         out: Floats = np.sign(a - b)
+        if b.size == 1 and b.flat[0] == 0.0:
+            return out
         near = (out != 0) & (np.abs(a - b) < 1e-14 * np.abs(a))
     if near.any():
         wide_a, wide_b = np.broadcast_to(a, near.shape), np.broadcast_to(b, near.shape)

@@ -102,8 +102,14 @@ class Index:
         known = self.sorted(kind)
         if not known.values.size:
             return np.full(nums.shape, -1, dtype=np.intp)
+        where = known.last if last else known.first
+        if known.values.size <= 8 < nums.size:
+            out = np.full(nums.shape, -1, dtype=np.intp)
+            for value, place in zip(known.values.tolist(), where.tolist(), strict=True):
+                np.putmask(out, nums == value, place)
+            return out
         at = np.minimum(known.values.searchsorted(nums), known.values.size - 1)
-        places = (known.last if last else known.first)[at]
+        places = where[at]
         return np.where(known.values[at] == nums, places, -1)
 
     def nearest(self, kind: int, num: float, word: str, larger: bool, last: bool = False) -> int:
@@ -280,9 +286,24 @@ def equal_in_lanes(wanted: Value, table: Value) -> Positions | None:
     return np.where(hit, at, -1)[..., None, None]
 
 
+def _taken(table: Value, places: Any) -> Value:
+    """Elements at places, counted along rows, that are the same in every scenario: (1, F, r, c) → (S, F, r, c)."""
+    shape = (table.shape[0], *places.shape[1:])
+    flat = places.reshape(-1)
+
+    def taken(array: Any) -> Any:
+        return array.reshape(table.shape[0], -1).take(flat, axis=1).reshape(shape)
+
+    kind = table.kind if isinstance(table.kind, int) else taken(table.kind)
+    text = None if table.text is None else taken(table.text)
+    return Value(kind, taken(table.num), text, referenced=table.referenced).normalised()
+
+
 def picked(table: Value, rows: Any, columns: Any) -> Value:
     """Elements of `table` at rows and columns (from 0) of shape (S, F, r, c), lane by lane; both within it."""
     shape = np.broadcast_shapes(np.shape(rows), np.shape(columns))
+    if table.shape[1] == 1 and shape[0] == 1:
+        return _taken(table, np.asarray(rows * table.shape[3] + columns))
     s, f = np.broadcast_shapes(table.shape[:2], shape[:2])
     scenario = (np.arange(s) if table.shape[0] > 1 else np.zeros(1, dtype=np.intp)).reshape(-1, 1, 1, 1)
     cell = (np.arange(f) if table.shape[1] > 1 else np.zeros(1, dtype=np.intp)).reshape(1, -1, 1, 1)
