@@ -77,3 +77,40 @@ def test_a_killed_runs_profile_is_one_sentence(tmp_path: Path):
     path.write_text(path.read_text()[:-200])
     with pytest.raises(FormatError, match=r"the JSON is cut short at line \d+, column \d+"):
         read_any(path)
+
+
+def test_openvinos_counters_of_bert_mini_have_the_weights_of_our_profile(tmp_path: Path):
+    """Data: `benchmark_app -m bert_mini.onnx -shape [1,128] -nireq 1 -api sync -report_type detailed_counters`,
+    as OpenVINO 2026.4 wrote it on a machine with AVX-512 and bf16.
+    """
+    read = read_any(Path(__file__).parent / "data" / "openvino_bert_mini.csv", "bert_mini")
+    ours = measure_model("bert_mini", iterations=1, sessions=1, warmup=0, budget_s=1).profile
+
+    def products(profile):
+        return sorted((op.layer_id, op.weight, op.sparse_support) for op in profile.operators if op.weight)
+
+    assert [p[0] for p in products(read.profile)] == [p[0] for p in products(ours)]
+    assert products(read.profile) == products(ours)
+    assert any("6 of 75 operators are not in bert_mini.onnx by name" in note for note in read.notes)
+    elsewhere = [op for op in read.profile.operators if op.support_reason == "not found in the model"]
+    assert sorted(op.operator_type for op in elsewhere) == ["Convert"] * 3 + ["Reorder"] * 3
+
+
+def test_our_csv_and_trace_with_the_model_have_its_weights_again(tmp_path: Path):
+    from workbench.exchange.neural_engine import write_profile_csv, write_trace
+
+    measured = measure_model("bert_mini", iterations=2, sessions=1, warmup=0, budget_s=1)
+    paths = (
+        write_profile_csv(measured.profile, tmp_path),
+        write_trace(measured.profile, measured.runs, tmp_path),
+    )
+    for path in paths:
+        back = read_any(path, "bert_mini").profile
+        assert back.model == measured.profile.model
+        for op, ours in zip(back.operators, measured.profile.operators, strict=True):
+            assert (op.name, op.weight and op.weight.name) == (ours.name, ours.weight and ours.weight.name)
+            assert (op.weight and op.weight.zero_block_ratio) == (ours.weight and ours.weight.zero_block_ratio)
+            if ours.weight:
+                assert op.layer_id == ours.layer_id
+        with pytest.raises(FormatError, match="it is a profile of another model"):
+            read_any(path, "resnet_small")

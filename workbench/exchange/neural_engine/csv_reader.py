@@ -27,6 +27,7 @@ from workbench.exchange.imported import (
     weight_in,
 )
 from workbench.exchange.neural_engine.csv_writer import COLUMNS, FILE_LAYOUT, Layout
+from workbench.exchange.neural_engine.with_model import with_model
 from workbench.exchange.source import Source
 from workbench.profile import OperatorRecord, RatioRow, RatioTable, Tensor
 from workbench.profile import Source as RatioSource
@@ -53,8 +54,9 @@ def looks_like(source: Source) -> bool:
 
 
 def read(source: Source) -> ImportedProfile:
-    """The same as `read_profile_csv`, for the registry."""
-    return read_profile_csv(source.path, batch=source.batch, cores=source.cores)
+    """The same as `read_profile_csv`, joined with the model where there is one."""
+    found = read_profile_csv(source.path, batch=source.batch, cores=source.cores)
+    return with_model(found, source.path, source.model)
 
 
 def read_profile_csv(path: str | Path, *, batch: int | None = None, cores: int | None = None) -> ImportedProfile:

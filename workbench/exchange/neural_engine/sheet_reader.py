@@ -8,6 +8,7 @@ from pathlib import Path
 from workbench.errors import FormatError
 from workbench.exchange.imported import ImportedProfile
 from workbench.exchange.neural_engine.csv_reader import is_neural_engine_csv, read_profile_rows
+from workbench.exchange.neural_engine.with_model import with_model
 from workbench.exchange.source import Source
 
 
@@ -29,7 +30,8 @@ def looks_like(source: Source) -> bool:
 
 def read(source: Source) -> ImportedProfile:
     """Profile, ratios and targets of the first sheet."""
-    return read_profile_rows(_rows(source.path), source.path, batch=source.batch, cores=source.cores)
+    found = read_profile_rows(_rows(source.path), source.path, batch=source.batch, cores=source.cores)
+    return with_model(found, source.path, source.model)
 
 
 def _rows(path: Path, limit: int | None = None) -> list[list[str]]:

@@ -24,6 +24,7 @@ from workbench.exchange.imported import (
     weight_in,
 )
 from workbench.exchange.neural_engine.csv_reader import named_time
+from workbench.exchange.neural_engine.with_model import with_model
 from workbench.exchange.source import Source
 from workbench.profile import OperatorRecord, Tensor, Weight
 
@@ -47,8 +48,9 @@ def looks_like(source: Source) -> bool:
 
 
 def read(source: Source) -> ImportedProfile:
-    """The same as `read_trace`, for the registry."""
-    return _read(source.document, source.path, source.batch, source.cores)
+    """The same as `read_trace`, joined with the model where there is one."""
+    found = _read(source.document, source.path, source.batch, source.cores)
+    return with_model(found, source.path, source.model)
 
 
 def read_trace(path: str | Path, *, batch: int | None = None, cores: int | None = None) -> ImportedProfile:
