@@ -11,6 +11,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 
+from workbench.errors import ModelError
 from workbench.loss import loss_profile
 from workbench.loss.layers import folded
 from workbench.loss.metrics import kl_divergence
@@ -231,3 +232,30 @@ def operators_that_run(path: Path, folder: Path) -> set[str]:
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     ort.InferenceSession(path, options)
     return {node.op_type for node in onnx.load(folder / "optimized.onnx").graph.node}
+
+
+def test_nodes_without_names_and_with_the_same_name(tmp_path: Path) -> None:
+    model = loss_models.branches({"w1": 1.0, "w2": 0.1, "w3": 0.2})
+    named = loss_profile(loss_models.saved(model, tmp_path), data=data_for(tmp_path / "model.onnx"), levels=LEVELS)
+    products = [node for node in model.graph.node if node.op_type == "MatMul"]
+    for node, name in zip(products, ("", "twin", "twin", ""), strict=True):
+        node.name = name
+    path = loss_models.saved(model, tmp_path, "unnamed.onnx")
+    profile = loss_profile(path, data=data_for(path), levels=LEVELS)
+    assert [row.layer_id for row in profile.layers] == ["h0", "twin", "twin", "w3_out"]
+    assert [row.sensitivity for row in profile.layers] == [row.sensitivity for row in named.layers]
+
+
+def test_bfloat16_weights_are_ranked_by_magnitude_but_not_measured(tmp_path: Path) -> None:
+    model = loss_models.half_linear()
+    for tensor in model.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT16:
+            values = onnx.numpy_helper.to_array(tensor).astype(np.float32)
+            made = onnx.helper.make_tensor(
+                tensor.name, onnx.TensorProto.BFLOAT16, values.shape, values.ravel().tolist()
+            )
+            tensor.CopyFrom(made)
+    path = loss_models.saved(model, tmp_path)
+    assert loss_profile(path).layers[1].sensitivity[0.95] > 0
+    with pytest.raises(ModelError, match="bf16 can't be handed to the runtime"):
+        loss_profile(path, data=data_for(path), layers=["/second"])

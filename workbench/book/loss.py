@@ -19,6 +19,11 @@ EXTREMES = 5
 """Layers in the list of the most and the least sensitive."""
 
 _RATED = 0.95
+_METRICS = {
+    "kl": "Kullback-Leibler divergence of outputs, nats",
+    "mse": "mean squared difference of outputs",
+    "cross-entropy": "growth of the cross-entropy, nats",
+}
 _ROLES = {"approximated": "estimated", "magnitude": "fact", "measured": "measured"}
 
 
@@ -190,6 +195,7 @@ def _fields(profile: LossProfile, performance_profile: str) -> dict[str, Value]:
         "method_role": _ROLES.get(profile.method, "plain"),
         "pattern": profile.pattern,
         "metric": profile.metric,
+        "metric_text": _METRICS.get(profile.metric, profile.metric),
         "created": f"{profile.created:%Y-%m-%d %H:%M}",
     }
 

@@ -13,7 +13,7 @@ import onnx
 from workbench.errors import ModelError, WorkbenchError
 from workbench.loss.approximate import approximate_sensitivities
 from workbench.loss.data import DataSource
-from workbench.loss.layers import PrunableLayer, prunable_layers
+from workbench.loss.layers import NOT_CHOSEN, PrunableLayer, prunable_layers
 from workbench.loss.magnitude import sensitivity_at
 from workbench.loss.metrics import CustomMetric, Metric, loss_of
 from workbench.loss.patterns import Pattern
@@ -160,8 +160,9 @@ def _measured(model: LoadedModel, choices: _Choices, run: _Run) -> LossProfile:
     found = [replace(layer, skipped=layer.skipped or feedable(model, layer)) for layer in choices.of(model)]
     counted = [layer for layer in found if not layer.skipped]
     if not counted:
+        telling = next((layer for layer in found if layer.skipped != NOT_CHOSEN), found[0])
         raise ModelError(
-            f"no layer is left to measure (e.g. {found[0].name!r}: {found[0].skipped})",
+            f"no layer is left to measure (e.g. {telling.name!r}: {telling.skipped})",
             where=model.path,
             remedy="name some with --layers, or choose another --pattern",
         )

@@ -19,6 +19,7 @@ from workbench.loss.layers import PrunableLayer, folded
 from workbench.loss.patterns import Pattern, group_scores, removed_groups
 from workbench.profiling.inputs import Arrays
 from workbench.profiling.loading import LoadedModel, tensor_array
+from workbench.profiling.runs import name_nodes
 from workbench.profiling.sessions import open_session, reason, session_options
 from workbench.profiling.weights import stored_tensor
 
@@ -131,6 +132,7 @@ def _with_fed_weights(model: LoadedModel, weights: Arrays) -> bytes:
     fed.opset_import.extend(source.opset_import)
     fed.functions.extend(source.functions)
     fed.graph.CopyFrom(graph)
+    name_nodes(fed.graph)
     try:
         return bytes(fed.SerializeToString())
     except ValueError:

@@ -19,6 +19,7 @@ _Element = TypeVar("_Element", bound=np.generic)
 
 FIRST_LAYER = "first prunable layer"
 GROUPED = "grouped convolution"
+NOT_CHOSEN = "not among the chosen layers"
 
 _PACKED = frozenset({"MatMulNBits", "Attention", "QAttention"})
 _MOVES_ONLY = frozenset({"Transpose", "Reshape", "Cast", "Identity", "Squeeze", "Unsqueeze", "Flatten"})
@@ -85,7 +86,7 @@ def prunable_layers(
                     where=model.path,
                     remedy="leave it out of --layers" + _other_pattern(product, pattern),
                 )
-            skipped = hindrance or ("" if chosen else "not among the chosen layers")
+            skipped = hindrance or ("" if chosen else NOT_CHOSEN)
         layers.append(PrunableLayer(product, skipped, hindrance, _note(product, used.get(product.weight_name, ()))))
     _check_names(only, layers, model)
     return tuple(layers)
