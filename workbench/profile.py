@@ -219,7 +219,7 @@ class LayerLoss:
     sensitivity: Mapping[float, float]
     """Level → sensitivity, for the profile's pattern."""
     other_patterns: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
-    """Pattern → level → sensitivity, for comparison."""
+    """For comparison: what is compared (another pattern, the magnitude) → level → value."""
     skipped: str = ""
     """Why the layer is left out by default (first layer, grouped convolution, …); empty when it counts."""
     note: str = ""

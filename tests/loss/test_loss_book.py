@@ -309,3 +309,12 @@ def test_the_summary_has_a_line_for_each_loss_profile(tmp_path: Path, performanc
         assert record["average sensitivity"] == pytest.approx(4)
         assert record["estimated recovery"] == pytest.approx(open_book(path).loss_figures("later")["recovery"])
         assert record["follows the targets of"] == "baseline"
+
+
+def test_layers_are_read_as_a_data_frame(tmp_path: Path, performance: PerformanceProfile) -> None:
+    path = made(tmp_path / "b.xlsx", performance, loss(BY_HAND), dict.fromkeys(NAMES, 0.5))
+    rows = open_book(path).layers("base").set_index("weight name")
+    assert list(rows[0.9]) == [2, 6, 4]
+    assert list(rows["rank"]) == [3, 1, 2]
+    with pytest.raises(WorkbenchError, match="no loss profile 'bass'; there are: base"):
+        open_book(path).layers("bass")

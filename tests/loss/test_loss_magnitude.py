@@ -200,3 +200,12 @@ def test_bad_settings_are_one_sentence(tmp_path: Path, settings_: dict[str, obje
     with pytest.raises(WorkbenchError, match=message) as caught:
         loss_profile(path, **settings_)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+def test_a_profile_tells_what_blocks_cost_over_single_weights(tmp_path: Path) -> None:
+    path = loss_models.saved(loss_models.branches({"w1": 1.0, "w2": 2.0}), tmp_path)
+    for row in loss_profile(path).layers:
+        shares = {name: values for name, values in row.other_patterns.items() if "removed" in name}
+        assert len(shares) == 2
+        for level, value in shares["share of |w| removed, unstructured"].items():
+            assert value <= shares["share of |w| removed, 4x1"][level] <= 1

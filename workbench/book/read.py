@@ -98,8 +98,22 @@ class Book:
             if name.startswith(_LOSS) and self._named(name)[0].title.casefold() == loss_profile.casefold():
                 part = name.removeprefix(_LOSS)
                 return {key: self.value(f"loss_{key}_{part}") for key in LOSS_FIGURES}
+        raise self._no_loss_profile(loss_profile)
+
+    def _no_loss_profile(self, name: str) -> BookError:
         known = ", ".join(self.loss_profile_names) or "none"
-        raise BookError(f"no loss profile {loss_profile!r}", where=self.path, remedy=f"there are: {known}")
+        return BookError(f"no loss profile {name!r}", where=self.path, remedy=f"there are: {known}")
+
+    def layers(self, loss_profile: str) -> pd.DataFrame:
+        """A loss profile's layers: the sheet's columns; those of levels are headed by numbers (0.9)."""
+        import pandas as pd
+
+        for name in self._names:
+            if name.startswith(_LOSS) and self._named(name)[0].title.casefold() == loss_profile.casefold():
+                sheet, area = self._named(f"layers_{name.removeprefix(_LOSS)}")
+                rows = _rows(sheet, area)
+                return pd.DataFrame(rows[1:], columns=pd.Index(rows[0], dtype=object))
+        raise self._no_loss_profile(loss_profile)
 
     def operators(self, profile: str | None = None) -> pd.DataFrame:
         """Part 2: a row an operator, the sheet's columns. `profile` may be left out where there is one."""

@@ -14,7 +14,7 @@ from workbench.errors import ModelError, WorkbenchError
 from workbench.loss.approximate import approximate_sensitivities
 from workbench.loss.data import DataSource
 from workbench.loss.layers import NOT_CHOSEN, PrunableLayer, prunable_layers
-from workbench.loss.magnitude import sensitivity_at
+from workbench.loss.magnitude import removed_share, sensitivity_at
 from workbench.loss.metrics import CustomMetric, Metric, loss_of
 from workbench.loss.patterns import Pattern
 from workbench.loss.rows import RATED_LEVEL, layer_row, layer_sensitivity, rank_correlation, rated_level
@@ -143,11 +143,14 @@ def _by_magnitude(model: LoadedModel, choices: _Choices) -> LossProfile:
         if not layer.hindrance:
             weight = layer.weight(model)
             values = sensitivity_at(weight, choices.levels, choices.pattern)
+            fitting = [other for other in Pattern if other.fits(weight.shape[0])]
             compared = {
                 other.value: sensitivity_at(weight, choices.levels, other)
-                for other in Pattern
-                if other is not choices.pattern and other.fits(weight.shape[0])
+                for other in fitting
+                if other is not choices.pattern
             }
+            for other in fitting:
+                compared[f"share of |w| removed, {other.value}"] = removed_share(weight, choices.levels, other)
         rows.append(layer_row(layer, values, compared))
     return _profile(model, choices, MAGNITUDE, MAGNITUDE_METRIC, rows)
 

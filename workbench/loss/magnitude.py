@@ -51,6 +51,15 @@ def removed_magnitude(
     return removed
 
 
+def removed_share(weight: NDArray[np.float32], levels: Sequence[float], pattern: Pattern) -> dict[float, float]:
+    """The share of the layer's magnitude that is gone at each level: what the pattern costs over another."""
+    total = float(np.abs(weight).sum(dtype=np.float64))
+    removed = removed_magnitude(weight, levels, pattern)
+    return {
+        level: min(float(value) / total, 1.0) if total else 0.0 for level, value in zip(levels, removed, strict=True)
+    }
+
+
 STEP = 0.01
 """Distance of the levels between which the sources take the mean."""
 
