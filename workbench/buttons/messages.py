@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MESSAGES = "Workbench messages"
 SETTINGS = "Workbench settings"
 _HEADER = ("action", "setting", "value", "meaning")
+_VALUE_WIDTH = 40
+"""Characters: room for a path."""
 _INPUT_COLOR, _ERROR_COLOR = (255, 242, 204), (248, 215, 218)
 
 
@@ -66,9 +68,15 @@ def settings_of(book: xw.Book, action: str, wanted: Sequence[Setting]) -> dict[s
     return {name: _typed(value) for name, value in found.items()}
 
 
-def show_settings(book: xw.Book) -> None:
-    """Bring the settings sheet to the front."""
-    _sheet(book, SETTINGS).activate()
+def show_settings(book: xw.Book, action: str) -> None:
+    """Bring the settings sheet to the front, with the cursor in the first empty value of the action."""
+    sheet = _sheet(book, SETTINGS)
+    sheet.activate()
+    rows: Any = sheet.used_range.options(ndim=2).value
+    for number, (owner, _, value, *_) in enumerate((list(row) + [None] * 3 for row in rows), 1):
+        if owner == action and value is None:
+            sheet.range((number, 3)).select()
+            return
 
 
 def _rows(book: xw.Book) -> Mapping[tuple[str, str], object]:
@@ -84,10 +92,16 @@ def _append(book: xw.Book, action: str, settings: Sequence[Setting]) -> None:
         sheet["A1"].value = list(_HEADER)
         sheet["A1:D1"].font.bold = True
     first = int(sheet.used_range.last_cell.row) + 1
-    table = [[action, setting.name, as_text(setting.default) or None, as_text(setting.meaning)] for setting in settings]
+    table = [[action, setting.name, _entered(setting.default), as_text(setting.meaning)] for setting in settings]
     sheet.range((first, 1)).value = table
     sheet.range((first, 3), (first + len(settings) - 1, 3)).color = _INPUT_COLOR
     sheet["A:D"].autofit()
+    sheet["C:C"].column_width = _VALUE_WIDTH
+
+
+def _entered(default: str) -> object:
+    """A default as the cell holds it when a person types it."""
+    return float(default) if default.isdigit() else as_text(default) or None
 
 
 def _typed(value: object) -> str:

@@ -78,7 +78,7 @@ def run_action(
     except SettingsWanted as error:
         _give_back(host)
         told = _told_error(host, action, str(error))
-        show_settings(host.book)
+        show_settings(host.book, action.name)
         return result(str(error), error.exit_code, not told)
     except WorkbenchError as error:
         message, code = str(error), error.exit_code

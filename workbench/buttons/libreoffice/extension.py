@@ -31,7 +31,7 @@ from workbench.resources import templates_folder
 
 IDENTIFIER = "org.workbench.buttons"
 PROTOCOL = "org.workbench.buttons:"
-_FILES = ("META-INF/manifest.xml", "ProtocolHandler.xcu", "workbench_buttons.py")
+_FILES = ("META-INF/manifest.xml", "ProtocolHandler.xcu", "CalcWindowState.xcu", "workbench_buttons.py")
 
 
 @dataclass(frozen=True)
