@@ -264,6 +264,10 @@ def _run_aggregate(function: Function, call: Evaluation) -> Value:
     lanes = np.broadcast_shapes(*(x.shape[:2] for x, _ in parts))
     if len(parts) == 1:
         x, where = parts[0]
+    elif function.logicals and all(x.shape[2] == 1 and w is None for x, w in parts):
+        # conditions of many lanes: side by side in memory, a reduction over so few would be slow
+        x = np.moveaxis(np.stack([np.broadcast_to(x, (*lanes, 1))[..., 0] for x, _ in parts]), 0, -1)
+        where = None
     else:
         x = np.concatenate([np.broadcast_to(x, (*lanes, x.shape[2])) for x, _ in parts], axis=2)
         where = None
@@ -272,7 +276,7 @@ def _run_aggregate(function: Function, call: Evaluation) -> Value:
                 [np.broadcast_to(True if w is None else w, (*lanes, x.shape[2])) for x, w in parts], axis=2
             )
     with np.errstate(all="ignore"):
-        result = function.body(np.ascontiguousarray(x), where)
+        result = function.body(x if function.logicals else np.ascontiguousarray(x), where)
     if isinstance(result, tuple):
         result, failed = result
         if failed is not None:

@@ -155,8 +155,9 @@ def _by_group(
 ) -> Floats:
     flat = array.reshape(*array.shape[:2], -1)
     order = groups.order
-    sums = ufunc.reduceat(flat[..., order], groups.starts, axis=-1) if order.size else np.empty((*flat.shape[:2], 0))
-    sums = np.concatenate([sums, np.full((*sums.shape[:2], 1), nothing)], axis=-1)
+    sums = np.full((*flat.shape[:2], groups.starts.size + 1), nothing)
+    if order.size:
+        sums[..., :-1] = ufunc.reduceat(np.take(flat, order, axis=-1), groups.starts, axis=-1)
     return _spread(sums, of[asked.which])
 
 
@@ -188,7 +189,7 @@ def _by_mask(asked: Conditions, measures: Sequence[tuple[Floats, np.ufunc, float
         else:
             chosen = np.flatnonzero(masks.joint(parts))
         for table, flat, (_, ufunc, nothing) in zip(tables, flats, measures, strict=True):
-            table[..., at] = ufunc.reduce(flat[..., chosen], axis=-1) if chosen.size else nothing
+            table[..., at] = ufunc.reduce(np.take(flat, chosen, axis=-1), axis=-1) if chosen.size else nothing
     return [_spread(table, asked.which) for table in tables]
 
 
@@ -217,7 +218,7 @@ def _by_rank(asked: Conditions, measures: Sequence[tuple[Floats, np.ufunc, float
     below = np.array([one.comparison[0] == "<" for one in wanted])
     out = []
     for array, ufunc, nothing in measures:
-        flat = array.reshape(*array.shape[:2], -1)[..., order]
+        flat = np.take(array.reshape(*array.shape[:2], -1), order, axis=-1)
         empty = np.full((*flat.shape[:2], 1), nothing)
         up = np.concatenate([empty, ufunc.accumulate(flat, axis=-1)], axis=-1)
         down = np.concatenate([ufunc.accumulate(flat[..., ::-1], axis=-1)[..., ::-1], empty], axis=-1)
@@ -233,19 +234,40 @@ def _by_lane(asked: Conditions, measures: Sequence[tuple[Floats, np.ufunc, float
     shapes = [one.shape[:2] for one in asked.ranges] + [array.shape[:2] for array, _, _ in measures]
     s, f = np.broadcast_shapes(asked.which.shape[:2], *shapes)
     which = np.broadcast_to(asked.which, (s, f, *asked.which.shape[2:]))
+    if len(asked.combinations) == 1:
+        chosen = _joint(asked, asked.combinations[0])
+        return [_spread(_reduced_where(chosen, measure)[..., None], which) for measure in measures]
     outs = [np.empty(which.shape) for _ in measures]
     for at, parts in enumerate(asked.combinations):
-        lanes = np.nonzero((which == at).any(axis=(2, 3)))
-        chosen = np.ones((len(lanes[0]), *asked.grid), dtype=bool)
-        for one, wanted in zip(asked.ranges, parts, strict=True):
-            mask = wanted.mask(one)
-            chosen &= np.broadcast_to(mask, (s, f, *asked.grid))[lanes]
+        here = (which == at).any(axis=(2, 3))
+        lanes = np.nonzero(here)
+        chosen = _joint(asked, parts)
+        if chosen.shape[:2] != (1, 1):
+            chosen = np.broadcast_to(chosen, (s, f, *asked.grid))[lanes][:, None]
         for out, (array, ufunc, nothing) in zip(outs, measures, strict=True):
-            taken = np.broadcast_to(array, (s, f, *asked.grid))[lanes]
-            result = ufunc.reduce(np.where(chosen, taken, nothing), axis=(1, 2))
+            taken = array if array.shape[:2] == (1, 1) else np.broadcast_to(array, (s, f, *asked.grid))[lanes][:, None]
+            result = np.broadcast_to(_reduced_where(chosen, (taken, ufunc, nothing)), (len(lanes[0]), 1))
             block = out[lanes]
-            out[lanes] = np.where(which[lanes] == at, result[:, None, None], block)
+            out[lanes] = np.where(which[lanes] == at, result[:, :, None], block)
     return outs
+
+
+def _joint(asked: Conditions, parts: tuple[Criterion, ...]) -> Any:
+    """Which elements of each lane meet all criteria; an axis along which no range varies has length 1."""
+    chosen: Any = None
+    for one, wanted in zip(asked.ranges, parts, strict=True):
+        mask = wanted.mask(one)
+        chosen = mask if chosen is None else chosen & mask
+    return chosen
+
+
+def _reduced_where(chosen: Any, measure: tuple[Floats, np.ufunc, float]) -> Floats:
+    """The ufunc over the chosen elements of each lane, (S, F)."""
+    array, ufunc, nothing = measure
+    if ufunc is np.add and array.strides == (0, 0, 0, 0):
+        return np.asarray(np.count_nonzero(chosen, axis=(2, 3)) * float(array.flat[0]))
+    kept = np.where(chosen, array, nothing)
+    return np.asarray(ufunc.reduce(kept.reshape(*kept.shape[:2], -1), axis=2))
 
 
 class _Masks:
@@ -276,6 +298,8 @@ def parts(value: Value) -> tuple[Floats, Floats, Floats | None]:
     """(numbers, 1 where a number, position * 16 + code of each error or infinity); None without errors."""
 
     def build() -> tuple[Floats, Floats, Floats | None]:
+        if value.uniform == NUMBER:
+            return value.num, np.broadcast_to(np.float64(1), value.shape), None
         kinds = value.kinds
         number = kinds == NUMBER
         wrong = kinds == ERROR

@@ -116,7 +116,8 @@ class Criterion:
         kind = BOOL if isinstance(self.operand, bool) else NUMBER
         if isinstance(self.operand, CellErrorValue):
             return np.zeros(kinds.shape, dtype=bool)
-        return np.asarray((kinds == kind) & np.asarray(compare(value.num, float(self.operand)), dtype=bool))
+        met = np.asarray(compare(value.num, float(self.operand)), dtype=bool)
+        return met if value.uniform == kind else np.asarray((kinds == kind) & met)
 
     def _equal(self, value: Value, kinds: Any) -> Bools:
         wanted = self.operand
@@ -125,6 +126,8 @@ class Criterion:
         if isinstance(wanted, bool):
             return np.asarray((kinds == BOOL) & (value.num == float(wanted)))
         if isinstance(wanted, float):
+            if value.uniform == NUMBER:
+                return np.asarray(value.num == wanted)
             found = np.asarray((kinds == NUMBER) & (value.num == wanted))
             if value.text is None:
                 return found

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.recalc.coerce import to_numbers
-from workbench.recalc.printer import column_letters
+from workbench.recalc.printer import column_letters, quoted_sheet
 from workbench.recalc.references import Reference, Region
 from workbench.recalc.registry import ANY, RAW, Call, Lambda, Operand, lazy, scalar, vector
 from workbench.recalc.values import (
@@ -35,52 +35,59 @@ from workbench.recalc.values import scalar as value_of
 _NA = CellErrorValue.NA.code
 
 
+def _is(value: Value, kind: int) -> Bools:
+    """Which elements are of a kind; of a uniform value one lane says it for all."""
+    if value.uniform >= 0:
+        return np.full((1, 1, *value.shape[2:]), value.uniform == kind)
+    return np.asarray(value.kind == kind)
+
+
 @vector("ISBLANK", RAW, result=BOOL)
 def isblank(value: Value) -> Bools:
     """Whether a cell is empty; a formula that returns "" is not."""
-    return np.asarray(value.kinds == BLANK)
+    return _is(value, BLANK)
 
 
 @vector("ISERROR", RAW, result=BOOL)
 def iserror(value: Value) -> Bools:
     """Whether it is any error."""
-    return np.asarray(value.kinds == ERROR)
+    return _is(value, ERROR)
 
 
 @vector("ISERR", RAW, result=BOOL)
 def iserr(value: Value) -> Bools:
     """Whether it is an error other than #N/A."""
-    return np.asarray((value.kinds == ERROR) & (value.num != _NA))
+    return np.asarray(_is(value, ERROR) & (value.num != _NA))
 
 
 @vector("ISNA", RAW, result=BOOL)
 def isna(value: Value) -> Bools:
     """Whether it is #N/A."""
-    return np.asarray((value.kinds == ERROR) & (value.num == _NA))
+    return np.asarray(_is(value, ERROR) & (value.num == _NA))
 
 
 @vector("ISNUMBER", RAW, result=BOOL)
 def isnumber(value: Value) -> Bools:
     """Whether it is a number (dates are)."""
-    return np.asarray(value.kinds == NUMBER)
+    return _is(value, NUMBER)
 
 
 @vector("ISTEXT", RAW, result=BOOL)
 def istext(value: Value) -> Bools:
     """Whether it is a text."""
-    return np.asarray(value.kinds == TEXT)
+    return _is(value, TEXT)
 
 
 @vector("ISNONTEXT", RAW, result=BOOL)
 def isnontext(value: Value) -> Bools:
     """Whether it is no text; blanks and errors are none."""
-    return np.asarray(value.kinds != TEXT)
+    return ~_is(value, TEXT)
 
 
 @vector("ISLOGICAL", RAW, result=BOOL)
 def islogical(value: Value) -> Bools:
     """Whether it is TRUE or FALSE."""
-    return np.asarray(value.kinds == BOOL)
+    return _is(value, BOOL)
 
 
 @vector("ISEVEN", ANY, result=BOOL)
@@ -273,21 +280,6 @@ _CELL: dict[str, Callable[[Call, Region], Value]] = {
     "type": _kind,
 }
 _CELL_UNKNOWN = ("color", "filename", "format", "parentheses", "prefix", "protect", "width")
-
-
-def quoted_sheet(name: str) -> str:
-    """A sheet's name as it stands in a reference."""
-    plain = name.replace("_", "a").replace(".", "a")
-    if plain.isalnum() and not plain[0].isdigit() and not _looks_like_cell(name):
-        return name
-    return "'" + name.replace("'", "''") + "'"
-
-
-def _looks_like_cell(name: str) -> bool:
-    letters = name.rstrip("0123456789")
-    if len(letters) < len(name):
-        return len(letters) <= 3 and letters.isalpha()
-    return name.upper() in ("R", "C", "RC")
 
 
 @lazy("INFO", minimum=1, maximum=1, volatile=True)

@@ -163,7 +163,9 @@ def xor(x: Floats, where: Bools | None) -> tuple[Bools, Any]:
 
 
 def _nothing(x: Floats, where: Bools | None) -> Any:
-    counted = np.full(x.shape[:2], x.shape[2] > 0) if where is None else where.any(axis=-1)
+    if where is None and x.shape[2]:
+        return None
+    counted = np.zeros(x.shape[:2], dtype=bool) if where is None else where.any(axis=-1)
     return codes_where((~counted, CellErrorValue.VALUE))
 
 

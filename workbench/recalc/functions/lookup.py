@@ -97,13 +97,24 @@ def match(wanted: Value, table: Value, kind: Any) -> tuple[Floats, Any]:
     """Position of a value in a row or column; #N/A when it is not there."""
     if 1 not in table.shape[2:]:
         return np.zeros(wanted.shape), codes_where((np.ones(wanted.shape, dtype=bool), _NA))
+    signs = np.unique(np.sign(kind)).astype(int).tolist()
+    if len(signs) == 1:
+        return _numbered(_matched(wanted, table, signs[0]))
     places = np.full(np.broadcast_shapes(wanted.shape, (*table.shape[:2], 1, 1), np.shape(kind)), -1)
-    for sign in np.unique(np.sign(kind)).astype(int).tolist():
-        here = equal_in_lanes(wanted, table) if sign == 0 and table.shape[:2] != (1, 1) else None
-        if here is None:
-            here = found(wanted, table, "all", _whole, *_MATCH[sign])
-        places = np.where(np.sign(kind) == sign, here, places)
-    return places + 1.0, codes_where((places < 0, _NA))
+    for sign in signs:
+        places = np.where(np.sign(kind) == sign, _matched(wanted, table, sign), places)
+    return _numbered(places)
+
+
+def _matched(wanted: Value, table: Value, sign: int) -> Positions:
+    here = equal_in_lanes(wanted, table) if sign == 0 and table.shape[:2] != (1, 1) else None
+    return found(wanted, table, "all", _whole, *_MATCH[sign]) if here is None else here
+
+
+def _numbered(places: Positions) -> tuple[Floats, Any]:
+    """Positions from 1, and #N/A for those that are none."""
+    missing = places < 0
+    return np.asarray(places + 1.0), codes_where((missing, _NA)) if missing.any() else None
 
 
 @lru_cache(maxsize=256)
@@ -162,8 +173,7 @@ def xmatch(wanted: Value, table: Value, mode: Any, search: Any) -> tuple[Any, An
     """As MATCH, exact by default, with the modes of XLOOKUP."""
     if 1 not in table.shape[2:]:
         raise Failure(CellErrorValue.VALUE)
-    places = _xfound(wanted, table, mode, search)
-    return places + 1.0, codes_where((places < 0, _NA))
+    return _numbered(_xfound(wanted, table, mode, search))
 
 
 def _xfound(wanted: Value, table: Value, mode: Any, search: Any) -> Positions:

@@ -8,10 +8,10 @@ import numpy as np
 
 from workbench.recalc.coerce import to_numbers
 from workbench.recalc.functions._lookup import picked
-from workbench.recalc.functions.information import formulas_of, quoted_sheet
+from workbench.recalc.functions.information import formulas_of
 from workbench.recalc.functions.logical import chosen_where
 from workbench.recalc.operators import aligned, joined_codes
-from workbench.recalc.printer import column_letters
+from workbench.recalc.printer import column_letters, quoted_sheet
 from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Reference, Region
 from workbench.recalc.registry import ANY, ARRAY, INTEGER, LOGICAL, TEXT, Call, Operand, lazy, opt, scalar, vector
 from workbench.recalc.values import (
@@ -106,20 +106,26 @@ def _elements(table: Value, row: Floats, column: Floats, codes: Any) -> Value:
     whole_rows, whole_columns = bool((row == 0).any()), bool((column == 0).any())
     if (whole_rows and not (row == 0).all()) or (whole_columns and not (column == 0).all()):
         raise Unvectorisable
-    failed = codes_where(
-        ((row < 0) | (column < 0), CellErrorValue.VALUE), ((row > rows) | (column > columns), CellErrorValue.REF)
-    )
+    failed = None
+    if not (_within(row, rows) and _within(column, columns)):
+        failed = codes_where(
+            ((row < 0) | (column < 0), CellErrorValue.VALUE), ((row > rows) | (column > columns), CellErrorValue.REF)
+        )
     if whole_rows and row.shape[2:] == (1, 1):
         row = np.arange(1.0, rows + 1).reshape(1, 1, -1, 1)
     if whole_columns and column.shape[2:] == (1, 1):
         column = np.arange(1.0, columns + 1).reshape(1, 1, 1, -1)
-    at = np.clip(row, 1, rows).astype(np.intp) - 1
-    to = np.clip(column, 1, columns).astype(np.intp) - 1
+    at = (row if failed is None else np.clip(row, 1, rows)).astype(np.intp) - 1
+    to = (column if failed is None else np.clip(column, 1, columns)).astype(np.intp) - 1
     if not _fit(at.shape, to.shape):
         raise Failure(CellErrorValue.NA)
     out = picked(table, at, to)
-    codes = joined_codes(codes, failed if failed.any() else None)
+    codes = joined_codes(codes, failed)
     return out if codes is None else with_errors(out, codes)
+
+
+def _within(numbers: Any, last: int) -> bool:
+    return bool(np.min(numbers) >= 0 and np.max(numbers) <= last)
 
 
 def _fit(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
