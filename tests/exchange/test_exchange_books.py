@@ -174,7 +174,7 @@ def test_tables_as_csv_json_and_markdown(book: Path, capsys: pytest.CaptureFixtu
 
 def test_totals_and_summary_hold_the_workbooks_values(book: Path, capsys: pytest.CaptureFixture[str]):
     _, out, _ = run(capsys, "export", book, "-f", "json", "--table", "totals")
-    totals = {row["total"]: row["value"] for row in json.loads(out)}
+    totals = {row["name"]: row["value"] for row in json.loads(out)}
     assert totals["total_latency"] == pytest.approx(1.6)
     assert totals["total_aim_to_sparse_latency"] == pytest.approx(0.4 / 4 + 0.2 + 1 / 2.5)
     _, out, _ = run(capsys, "export", book, "-f", "json", "--table", "summary")
@@ -225,6 +225,8 @@ def test_bad_exports_are_one_sentence(tmp_path: Path, book: Path, capsys: pytest
         (("-f", "parquet"), "parquet doesn't go to a terminal; name a file with -o"),
         (("--profile", "none"), "no profile 'none'"),
         (("-o", tmp_path / "no" / "folder.csv"), "does not exist"),
+        (("--table", "nothing"), "there is no table 'nothing' in book.xlsx; use one of operators, ratios, types"),
+        (("--table", "layers"), "the workbook has no loss profile; add one with"),
     ):
         code, out, err = run(capsys, "export", book, *args)
         assert (code, out) == (2, "")
@@ -232,3 +234,37 @@ def test_bad_exports_are_one_sentence(tmp_path: Path, book: Path, capsys: pytest
     code, _, err = run(capsys, "export", tmp_path / "none.xlsx")
     assert code == 2
     assert "none.xlsx" in err
+
+
+def test_what_cannot_be_the_workbook(tmp_path: Path, book: Path):
+    path = write_csv(tmp_path, NEWER)
+    with pytest.raises(BookError, match=r"a workbook's name ends in \.xlsx"):
+        import_file(path, tmp_path / "b.csv")
+    with pytest.raises(BookError, match="does not exist"):
+        import_file(path, tmp_path / "no" / "b.xlsx")
+    with pytest.raises(BookError, match="this is the file to import"):
+        import_file(book, book)
+    with pytest.raises(FormatError, match="does not begin with a Neural Engine profile's ratio table"):
+        import_file(book, tmp_path / "b.xlsx")
+    (tmp_path / "text.xlsx").write_text("no workbook")
+    with pytest.raises(WorkbenchError) as caught:
+        import_file(path, tmp_path / "text.xlsx")
+    assert "text.xlsx" in str(caught.value)
+    assert (tmp_path / "text.xlsx").read_text() == "no workbook"
+
+
+def test_csv_and_trace_of_a_profile_have_one_name(tmp_path: Path):
+    from workbench.exchange.neural_engine import write_trace
+
+    profile = profile_of([operator(0, "Relu", "r", 1.0)])
+    names = {write_profile_csv(profile, tmp_path).stem, write_trace(profile, (), tmp_path).stem}
+    assert names == {"profiling_2026-11-21_00-00-00_0"}
+
+
+def test_types_estimates_and_named_ranges(book: Path):
+    opened = open_book(book)
+    types = table_of(opened, "types")
+    assert set(types["operator type"]) >= {"MatMul", "Softmax"}
+    assert list(table_of(opened, "ops_baseline")["operator name"]) == list(opened.operators()["operator name"])
+    estimates = table_of(opened, "estimates")
+    assert dict(zip(estimates["name"], estimates["value"], strict=True))["op_sum"] == pytest.approx(1.6)

@@ -23,15 +23,6 @@ class Kind(StrEnum):
     NEURAL_ENGINE = "neural-engine"
 
 
-class Table(StrEnum):
-    """Tables."""
-
-    OPERATORS = "operators"
-    RATIOS = "ratios"
-    TOTALS = "totals"
-    SUMMARY = "summary"
-
-
 _ON_STDOUT = (Kind.CSV, Kind.JSON, Kind.MARKDOWN)
 
 
@@ -39,8 +30,13 @@ _ON_STDOUT = (Kind.CSV, Kind.JSON, Kind.MARKDOWN)
 def export(
     book: Annotated[Path, typer.Argument(help="A workbook of the workbench.")],
     kind: Annotated[Kind, typer.Option("--format", "-f", help="The format.")] = Kind.CSV,
-    table: Annotated[Table, typer.Option(help="The table; Neural Engine files have their own.")] = Table.OPERATORS,
-    profile: Annotated[str | None, typer.Option(help="The profile, where the workbook has several.")] = None,
+    table: Annotated[
+        str,
+        typer.Option(help="operators, ratios, types, totals, estimates, layers, summary; or a table or named range."),
+    ] = "operators",
+    profile: Annotated[
+        str | None, typer.Option(help="The profile, where the workbook has several; for layers, the loss profile.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -37,7 +37,7 @@ def import_(
 
     result = import_file(
         file,
-        output or Path(f"{file.stem}.xlsx"),
+        output or Path(f"{file.stem}{'-profile' * (file.suffix.lower() == '.xlsx')}.xlsx"),
         model=model,
         name=name,
         replace_profile=replace,

@@ -5,13 +5,14 @@ The one module of this package that knows workbooks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import BookError, FormatError, WorkbenchError
 from workbench.exchange.imported import ImportedProfile
+from workbench.exchange.neural_engine.sheet_reader import load_cells
 from workbench.profile import PerformanceProfile, RatioTable
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from workbench.book import Book
 
-TABLES = ("operators", "ratios", "totals", "summary")
+TABLES = ("operators", "ratios", "types", "totals", "estimates", "layers", "summary")
+"""`types`: the layer summary by operator type; `layers`: a loss profile's; `summary`: a row a profile."""
 NEURAL_ENGINE = "neural-engine"
 
 
@@ -56,15 +58,17 @@ def import_file(
     file has. A file of ratios alone replaces the rows of its weight shapes in the ratio table of the profile
     `name`. Raises `WorkbenchError`s before anything is written.
     """
-    from workbench.exchange.registry import detect, read_any
+    from workbench.exchange.registry import read_with_format
     from workbench.files import refuse_if_open_elsewhere
 
     path = Path(book)
     if path.suffix.lower() not in (".xlsx", ".xlsm"):
         raise BookError("a workbook's name ends in .xlsx", where=path, remedy="choose another output with -o")
     refuse_if_open_elsewhere(path)
-    kind = detect(file).name
-    found = read_any(file, model, batch=batch, cores=cores)
+    if path.exists() and Path(file).exists() and path.samefile(file):
+        raise BookError("this is the file to import", where=path, remedy="name another workbook with -o")
+    form, found = read_with_format(file, model, batch=batch, cores=cores)
+    kind = form.name
     if found.profile is None:
         return _import_ratios(path, kind, found, name)
     profile = replace(found.profile, name=name or found.profile.name)
@@ -146,20 +150,63 @@ def only_profile(book: Book, name: str | None) -> str:
 
 
 def table_of(book: Book, table: str, profile: str | None = None) -> pd.DataFrame:
-    """One of `TABLES` as a data frame; totals have a row a total."""
-    import pandas as pd
+    """One of `TABLES`, or an Excel table or named range of the workbook, as a data frame.
 
-    if table not in TABLES:
-        raise WorkbenchError(f"there is no table {table!r}", where="--table", remedy=f"use one of {', '.join(TABLES)}")
+    `profile` may be left out where there is one; for `layers` it is a loss profile. Raises `WorkbenchError` for
+    a table that isn't there.
+    """
     if table == "summary":
         return book.summary()
+    if table == "layers":
+        return book.layers(_loss_profile(book, profile))
+    if table not in TABLES:
+        return _named_range(book, table)
     name = only_profile(book, profile)
     if table == "operators":
         return book.operators(name)
     if table == "ratios":
         return book.ratios(name)
-    totals = book.totals(name)
-    return pd.DataFrame({"total": list(totals), "value": list(totals.values())})
+    if table == "types":
+        return _named_range(book, f"types_{book.objects[name]}")
+    return _figures(book.totals(name) if table == "totals" else book.estimates(name))
+
+
+def _figures(values: Mapping[str, float]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({"name": list(values), "value": list(values.values())})
+
+
+def _loss_profile(book: Book, name: str | None) -> str:
+    names = book.loss_profile_names
+    if name is None and len(names) != 1:
+        listed = f"{len(names)} loss profiles: {', '.join(names)}" if names else "no loss profile"
+        remedy = "say which one with --profile" if names else "add one with `workbench loss`"
+        raise BookError(f"the workbook has {listed}", where=book.path, remedy=remedy)
+    return name if name is not None else names[0]
+
+
+def _named_range(book: Book, name: str) -> pd.DataFrame:
+    """An Excel table, or a defined name's range, whose first row has the headers; empty rows are left out."""
+    import pandas as pd
+
+    opened = load_cells(book.path, data_only=True)
+    tables = {t.name.casefold() for sheet in opened.worksheets for t in sheet.tables.values()}
+    if name.casefold() in tables:
+        return book.table(name)
+    defined = next((d for n, d in opened.defined_names.items() if n.casefold() == name.casefold()), None)
+    areas = [] if defined is None or "#REF!" in defined.attr_text else list(defined.destinations)
+    if len(areas) != 1 or ":" not in areas[0][1]:
+        raise WorkbenchError(
+            f"there is no table {name!r} in {book.path.name}",
+            where="--table",
+            remedy=f"use one of {', '.join(TABLES)}, or a table or named range of the workbook",
+        )
+    title, area = areas[0]
+    rows = [[cell.value for cell in row] for row in opened[title][area.replace("$", "")]]
+    keep = [n for n, header in enumerate(rows[0]) if header not in (None, "")]
+    body = [[row[n] for n in keep] for row in rows[1:] if row[keep[0]] not in (None, "")] if keep else []
+    return pd.DataFrame(body, columns=pd.Index([str(rows[0][n]) for n in keep], dtype=object))
 
 
 def export_table(
@@ -212,11 +259,9 @@ def export_neural_engine(
 
 def _settings(book: Book, profile: str) -> dict[str, str]:
     """The layout of the file that the profile was imported from, which its dashboard notes."""
-    import openpyxl
-
     from workbench.exchange.neural_engine.csv_writer import FILE_LAYOUT
 
-    opened = openpyxl.load_workbook(book.path, read_only=True, data_only=True)
+    opened = load_cells(book.path, read_only=True, data_only=True)
     try:
         for row in opened[profile].iter_rows(values_only=True):
             cells = [cell for cell in row if cell not in (None, "")]

@@ -52,8 +52,16 @@ def read_any(
     `model` is the ONNX model that was profiled: it gives the weights that most formats lack. `batch` and `cores`
     are facts that the file doesn't say. Raises `FormatError` with row, column or event for what can't be read.
     """
+    return read_with_format(path, model, batch=batch, cores=cores)[1]
+
+
+def read_with_format(
+    path: str | Path, model: str | Path | None = None, *, batch: int | None = None, cores: int | None = None
+) -> tuple[Format, ImportedProfile]:
+    """`read_any`, and the format it found."""
     source = _source(Path(path), Path(model) if model is not None else None, batch, cores)
-    return _format_of(source).read(source)
+    found = _format_of(source)
+    return found, found.read(source)
 
 
 def _source(path: Path, model: Path | None = None, batch: int | None = None, cores: int | None = None) -> Source:
@@ -68,6 +76,12 @@ def _source(path: Path, model: Path | None = None, batch: int | None = None, cor
 
 def _format_of(source: Source) -> Format:
     found = next((f for f in FORMATS if f.looks_like(source)), None)
+    if found is None and not source.text:
+        raise FormatError(
+            "this workbook does not begin with a Neural Engine profile's ratio table",
+            where=source.path,
+            remedy="name a profiler's file, or use the workbook as it is",
+        )
     if found is None:
         raise FormatError(
             "this is none of the formats that can be imported",

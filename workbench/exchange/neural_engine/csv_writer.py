@@ -105,11 +105,11 @@ def write_profile_csv(
 ) -> Path:
     """Write `profile` into `directory` (made where missing) and return the file.
 
-    `ratios` and `targets` (one an operator, None: stays dense) default to the default ratios and 90 %.
-    A file of that name is never overwritten: the instance number counts on, as the engine's does.
+    `ratios` and `targets` (one an operator, None: stays dense) default to the default ratios and 90 %;
+    `when` to the profile's time, so that CSV and trace have one name. A file of that name is never overwritten: the instance number counts on, as the engine's does.
     """
     text = profile_csv(profile, ratios=ratios, targets=targets, fixed_ratios=fixed_ratios)
-    path = free_file(directory, "csv", _instance(profile, instance), when)
+    path = free_file(directory, "csv", _instance(profile, instance), when or profile.created)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
     return path
@@ -126,7 +126,7 @@ def file_name(when: datetime, instance: int, suffix: str) -> str:
     return f"profiling_{when:%Y-%m-%d_%H-%M-%S}_{instance}.{suffix}"
 
 
-def free_file(directory: str | Path, suffix: str, instance: int, when: datetime | None) -> Path:
+def free_file(directory: str | Path, suffix: str, instance: int, when: datetime) -> Path:
     """A file of `directory` that isn't there yet; the folder is made. Raises where it can't be."""
     folder = Path(directory)
     try:
@@ -135,7 +135,6 @@ def free_file(directory: str | Path, suffix: str, instance: int, when: datetime 
         raise WorkbenchError(
             f"this folder can't be made ({error.strerror})", where=folder, remedy="choose another folder"
         ) from error
-    when = when or datetime.now()
     while (path := folder / file_name(when, instance, suffix)).exists():
         instance += 1
     return path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from workbench.errors import FormatError
 from workbench.exchange.imported import ImportedProfile
@@ -34,11 +35,20 @@ def read(source: Source) -> ImportedProfile:
     return with_model(found, source.path, source.model)
 
 
-def _rows(path: Path, limit: int | None = None) -> list[list[str]]:
+def load_cells(path: Path, *, read_only: bool = False, data_only: bool = False) -> Any:
+    """openpyxl's workbook of the file, without its warnings of the extensions it doesn't read."""
+    import warnings
+
     import openpyxl
 
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return openpyxl.load_workbook(path, read_only=read_only, data_only=data_only)
+
+
+def _rows(path: Path, limit: int | None = None) -> list[list[str]]:
     try:
-        book = openpyxl.load_workbook(path, read_only=True)
+        book = load_cells(path, read_only=True)
         try:
             rows = book.worksheets[0].iter_rows(max_row=limit)
             return [[_text(cell.value, getattr(cell, "number_format", "")) for cell in row] for row in rows]

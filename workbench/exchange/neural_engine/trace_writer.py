@@ -44,7 +44,7 @@ def write_trace(
 ) -> Path:
     """Write the measured `runs` of `profile` into `directory` (made where missing) and return the file."""
     events = trace_events(profile, runs)
-    path = free_file(directory, "json", profile.instance if instance is None else instance, when)
+    path = free_file(directory, "json", profile.instance if instance is None else instance, when or profile.created)
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as out:
         out.write('{"otherData": {}, "traceEvents": [')
         for number, event in enumerate(events):
