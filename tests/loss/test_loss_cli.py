@@ -108,4 +108,4 @@ def test_an_interrupt_keeps_what_was_measured(folder: Path) -> None:
     assert "the same command goes on from there" in said
     assert not (folder / "b.xlsx").exists()
     kept = next(journals.iterdir()).read_text().splitlines()
-    assert json.loads(kept[0])[:2] == ["w1", 0.2]
+    assert json.loads(kept[0])[:2] == ["stem", 0.2]

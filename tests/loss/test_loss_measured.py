@@ -148,8 +148,8 @@ def test_an_interrupted_measurement_goes_on_where_it_stopped(tmp_path: Path) -> 
     assert list((tmp_path / "cache" / "loss").iterdir())
     calls.clear()
     profile = loss_profile(path, data=feeds, levels=LEVELS, progress=counting(None))
-    assert len(calls) == 3 * 4 - 5
-    assert calls[0] == pytest.approx(6 / 12)
+    assert len(calls) == 4 * 4 - 5
+    assert calls[0] == pytest.approx(6 / 16)
     assert calls[-1] == 1.0
     assert [row.sensitivity for row in profile.layers] == [row.sensitivity for row in expected]
     assert not list((tmp_path / "cache" / "loss").iterdir())
@@ -168,7 +168,7 @@ def test_other_data_or_settings_do_not_use_what_was_kept(tmp_path: Path) -> None
     for options in ({"data": other}, {"data": data_for(path), "metric": "mse"}):
         seen: list[str] = []
         loss_profile(path, levels=LEVELS, progress=lambda stage, done, to=seen: to.append(stage), **options)  # type: ignore[arg-type, misc]
-        assert len([stage for stage in seen if stage.startswith("layer")]) == 8
+        assert len([stage for stage in seen if stage.startswith("layer")]) == 12
 
 
 def test_the_weights_are_dense_again_for_the_next_layer(tmp_path: Path) -> None:
@@ -259,3 +259,12 @@ def test_bfloat16_weights_are_ranked_by_magnitude_but_not_measured(tmp_path: Pat
     assert loss_profile(path).layers[1].sensitivity[0.95] > 0
     with pytest.raises(ModelError, match="bf16 can't be handed to the runtime"):
         loss_profile(path, data=data_for(path), layers=["/second"])
+
+
+def test_the_first_layer_is_measured_though_it_does_not_count(tmp_path: Path) -> None:
+    path = loss_models.saved(loss_models.branches({"w1": 1.0, "w2": 0.1}), tmp_path)
+    first, *others = loss_profile(path, data=data_for(path), levels=LEVELS).layers
+    assert first.skipped == "first prunable layer"
+    every = loss_profile(path, data=data_for(path), levels=LEVELS, include_first=True)
+    assert first.sensitivity == every.layers[0].sensitivity
+    assert [row.sensitivity for row in others] == [row.sensitivity for row in every.layers[1:]]

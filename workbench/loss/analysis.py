@@ -13,7 +13,7 @@ import onnx
 from workbench.errors import ModelError, WorkbenchError
 from workbench.loss.approximate import approximate_sensitivities
 from workbench.loss.data import DataSource
-from workbench.loss.layers import NOT_CHOSEN, PrunableLayer, prunable_layers
+from workbench.loss.layers import FIRST_LAYER, NOT_CHOSEN, PrunableLayer, prunable_layers
 from workbench.loss.magnitude import removed_share, sensitivity_at
 from workbench.loss.metrics import CustomMetric, Metric, loss_of
 from workbench.loss.patterns import Pattern
@@ -161,8 +161,10 @@ def _measured(model: LoadedModel, choices: _Choices, run: _Run) -> LossProfile:
 
     loss = loss_of(run.metric)
     found = [replace(layer, skipped=layer.skipped or feedable(model, layer)) for layer in choices.of(model)]
-    counted = [layer for layer in found if not layer.skipped]
-    if not counted:
+    # The first layer is measured, too, though it doesn't count: a plan may want to know what it would cost.
+    wanted = [layer for layer in found if not layer.skipped or layer.skipped == FIRST_LAYER]
+    measured = {layer.product.weight_name for layer in wanted}
+    if all(layer.skipped for layer in found):
         telling = next((layer for layer in found if layer.skipped != NOT_CHOSEN), found[0])
         raise ModelError(
             f"no layer is left to measure (e.g. {telling.name!r}: {telling.skipped})",
@@ -171,7 +173,7 @@ def _measured(model: LoadedModel, choices: _Choices, run: _Run) -> LossProfile:
         )
     made = measure_losses(
         model,
-        counted,
+        wanted,
         data=run.data,
         loss=loss,
         pattern=choices.pattern,
@@ -185,7 +187,7 @@ def _measured(model: LoadedModel, choices: _Choices, run: _Run) -> LossProfile:
     rows = []
     for layer in found:
         compared = {}
-        if not layer.skipped:
+        if layer.product.weight_name in measured:
             compared[MAGNITUDE] = sensitivity_at(layer.weight(model), choices.levels, choices.pattern)
         rows.append(layer_row(layer, made.losses.get(layer.product.weight_name, {}), compared))
     settings = {
