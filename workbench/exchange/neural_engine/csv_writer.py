@@ -106,7 +106,8 @@ def write_profile_csv(
     """Write `profile` into `directory` (made where missing) and return the file.
 
     `ratios` and `targets` (one an operator, None: stays dense) default to the default ratios and 90 %;
-    `when` to the profile's time, so that CSV and trace have one name. A file of that name is never overwritten: the instance number counts on, as the engine's does.
+    `when` to the profile's time, so that CSV and trace have one name. A file of that name is never overwritten: the
+    instance number counts on, as the engine's does.
     """
     text = profile_csv(profile, ratios=ratios, targets=targets, fixed_ratios=fixed_ratios)
     path = free_file(directory, "csv", _instance(profile, instance), when or profile.created)
