@@ -210,5 +210,5 @@ def test_killed_while_writing_the_old_file_is_whole(tmp_path: Path, kill: signal
 
 def test_the_error_names_the_part(tmp_path: Path) -> None:
     path = edited_zip(book_of(tmp_path / "b.xlsx", A1=1), SHEET, None)
-    with pytest.raises(BookError, match="sheet1.xml is missing"):
+    with pytest.raises(BookError, match=r"sheet1\.xml is missing"):
         open_workbook(path)

@@ -59,7 +59,7 @@ def test_a_row_of_equal_formulas_is_one_family(tmp_path: Path) -> None:
 
 def test_a_column_of_equal_formulas_is_one_family(tmp_path: Path) -> None:
     cells: dict[str, object] = {f"A{i}": i for i in range(1, 21)}
-    cells |= {f"B{i}": f"=IF(A{i}>$A$3,A{i}*2,LEN(\"A{i}\"))" if i < 0 else f"=A{i}^2" for i in range(1, 21)}
+    cells |= {f"B{i}": f'=IF(A{i}>$A$3,A{i}*2,LEN("A{i}"))' if i < 0 else f"=A{i}^2" for i in range(1, 21)}
     path = book_of(tmp_path / "b.xlsx", {"Data": cells})
     with open_workbook(path) as book:
         assert [family.place.count for family in book.families] == [20]
@@ -183,7 +183,9 @@ def test_names_of_sheets_hide_those_of_the_workbook(tmp_path: Path) -> None:
 
 @pytest.mark.byhand
 def test_relative_names_follow_the_cell(tmp_path: Path) -> None:
-    path = with_names(book_of(tmp_path / "b.xlsx", A1=3, A2=4, B1="=left_one*2", B2="=left_one*2"), left_one="Sheet1!XFD1")
+    path = with_names(
+        book_of(tmp_path / "b.xlsx", A1=3, A2=4, B1="=left_one*2", B2="=left_one*2"), left_one="Sheet1!XFD1"
+    )
     with open_workbook(path) as book:
         book.recalculate()
         assert (book.value("B1"), book.value("B2")) == (6, 8)
@@ -269,7 +271,9 @@ def random_book(seed: int, rows: int = 12) -> dict[str, object]:
     cells: dict[str, object] = {}
     for row in range(1, rows + 1):
         for column in "AB":
-            cells[f"{column}{row}"] = rng.choice([rng.randint(-5, 9), round(rng.uniform(0, 3), 2), "x", None, True, "7"])
+            cells[f"{column}{row}"] = rng.choice(
+                [rng.randint(-5, 9), round(rng.uniform(0, 3), 2), "x", None, True, "7"]
+            )
     for column in "CDEFGH":
         pattern = formula_pattern(rng, column)
         for row in range(1, rows + 1):
@@ -287,7 +291,7 @@ def formula_pattern(rng: random.Random, column: str) -> str:
         [
             f"={left}§*2+A§",
             f"=SUM(A$1:{left}§)",
-            f'=IF(A§>2,{left}§,{other}${number})',
+            f"=IF(A§>2,{left}§,{other}${number})",
             f"=IFERROR({other}§/A§,-1)",
             f"={column}±+B§" if rng.random() < 0.5 else f"=COUNT(A$1:B${number})",
             f'=A§&"-"&{left}±',
@@ -335,7 +339,9 @@ def test_incremental_equals_full_after_random_edits(tmp_path_factory: pytest.Tem
         book.recalculate()
         for _ in range(4):
             for _ in range(rng.randint(1, 3)):
-                book.set(f"{rng.choice('AB')}{rng.randint(1, 12)}", rng.choice([rng.randint(-9, 9), "x", None, True, 0.5]))
+                book.set(
+                    f"{rng.choice('AB')}{rng.randint(1, 12)}", rng.choice([rng.randint(-9, 9), "x", None, True, 0.5])
+                )
             step = book.recalculate()
             before = {f"{c}{r}": book.value(f"{c}{r}") for c in "ABCDEFGH" for r in range(1, 13)}
             full = book.recalculate(full=True)

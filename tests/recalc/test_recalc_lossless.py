@@ -155,7 +155,7 @@ def test_cells_without_references(tmp_path: Path) -> None:
         parts = {entry.filename: package.read(entry) for entry in package.infolist()}
     parts["xl/worksheets/sheet1.xml"] = (
         b'<worksheet xmlns="' + NAMESPACE + b'"><sheetData><row><c><v>2</v></c><c><f>A1*3</f></c></row>'
-        b'<row><c/><c><v>4</v></c><c><f>B2+B1</f></c></row></sheetData></worksheet>'
+        b"<row><c/><c><v>4</v></c><c><f>B2+B1</f></c></row></sheetData></worksheet>"
     )
     with zipfile.ZipFile(path, "w") as package:
         for name, data in parts.items():

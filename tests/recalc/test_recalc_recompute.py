@@ -99,7 +99,7 @@ def test_a_row_typed_below_the_ratio_table_is_found(tmp_path: Path) -> None:
 def test_a_cell_that_is_not_there(tmp_path: Path, target: str, words: str) -> None:
     path = ratio_book(tmp_path / "b.xlsx")
     before = path.read_bytes()
-    with pytest.raises(CellError, match=".*") as caught:
+    with pytest.raises(CellError) as caught:
         recompute(path, edits={target: 1})
     assert words in str(caught.value)
     assert path.read_bytes() == before

@@ -77,7 +77,9 @@ def test_what_cannot_be_varied(tmp_path: Path) -> None:
 @pytest.mark.property
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), block=st.sampled_from([None, 1, 2, 3]))
-def test_each_scenario_equals_its_single_run(tmp_path_factory: pytest.TempPathFactory, seed: int, block: int | None) -> None:
+def test_each_scenario_equals_its_single_run(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, block: int | None
+) -> None:
     path = book_of(tmp_path_factory.mktemp("b") / "b.xlsx", {"Sheet1": random_book(seed)})
     rng = np.random.default_rng(seed)
     inputs = {f"{rng.choice(['A', 'B'])}{rng.integers(1, 13)}": np.round(rng.uniform(-3, 9, 5), 1) for _ in range(3)}
@@ -108,7 +110,9 @@ def test_our_own_workbook_in_scenarios(tmp_path: Path) -> None:
     made_up_book(path, 60)
     rng = np.random.default_rng(1)
     inputs = {
-        f"ratios[{rows}x{columns}][{level}%]": rng.uniform(1, 5, 7) for rows, columns in SHAPES for level in (70, 80, 90)
+        f"ratios[{rows}x{columns}][{level}%]": rng.uniform(1, 5, 7)
+        for rows, columns in SHAPES
+        for level in (70, 80, 90)
     }
     outputs = ["sparse_improve_baseline", "estimated_speedup_baseline", "total_aim_to_sparse_latency_baseline"]
     with open_workbook(path) as book:

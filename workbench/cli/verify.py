@@ -14,7 +14,7 @@ _LISTED = 30
 
 @app.command()
 def verify(
-    book: Annotated[Path, typer.Argument(help="An .xlsx or .xlsm workbook with values, as `workbench recompute` leaves.")],
+    book: Annotated[Path, typer.Argument(help="An .xlsx or .xlsm workbook with its values.")],
     timeout: Annotated[float, typer.Option(help="Seconds that LibreOffice may take.", min=1)] = 600.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:

@@ -217,7 +217,8 @@ def _one(function: Function, takes: list[Takes], row: tuple[Any, ...]) -> Scalar
         if isinstance(converted, CellErrorValue) and kind is not Takes.RAW and not isinstance(item, _Default):
             return converted
         arguments.append(converted)
-    return guarded(function, arguments)
+    result: Scalar = guarded(function, arguments)
+    return result
 
 
 def convert(kind: Takes, item: Scalar) -> Any:

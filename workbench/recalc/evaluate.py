@@ -184,10 +184,10 @@ class Evaluation:
             case Unary("@", inner):
                 return self._intersected(self.operand(inner))
             case Unary(operator, inner):
-                value = self._single(inner)
+                single = self._single(inner)
                 if operator == "-":
-                    return operators.negated(value)
-                return operators.percent(value) if operator == "%" else value
+                    return operators.negated(single)
+                return operators.percent(single) if operator == "%" else single
             case ArrayConstant(rows):
                 return from_rows([[_literal(item) for item in row] for row in rows])
             case Missing():

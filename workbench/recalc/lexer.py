@@ -27,7 +27,8 @@ _TOKEN = re.compile(
     rf"""
     (?P<blank>[ \t\r\n]+)
   | (?P<text>"(?:[^"]|"")*")
-  | (?P<error>\#(?:NULL!|DIV/0!|VALUE!|REF!|NAME\?|NUM!|N/A|GETTING_DATA|SPILL!|CONNECT!|BLOCKED!|UNKNOWN!|FIELD!|CALC!))
+  | (?P<error>\#(?:NULL!|DIV/0!|VALUE!|REF!|NAME\?|NUM!|N/A|GETTING_DATA|SPILL!|CONNECT!|BLOCKED!|UNKNOWN!|FIELD!
+        |CALC!))
   | (?P<sheet>(?:'(?:[^']|'')*'|{_SHEET}(?::{_SHEET})?|\[\d+\])!)
   | (?P<columns>\$?[A-Za-z]{{1,3}}:\$?[A-Za-z]{{1,3}}(?![\w.(!\[]))
   | (?P<rows>\$?\d{{1,7}}:\$?\d{{1,7}}(?![\w.(!]))

@@ -273,16 +273,16 @@ def _values(
         try:
             num[plain] = np.array([values[i] for i in np.flatnonzero(plain)]).astype(np.float64)
         except ValueError:
-            for i in np.flatnonzero(plain):
-                num[i] = _number(values[i], kind, i)
+            for at in np.flatnonzero(plain).tolist():
+                num[at] = _number(values[at], kind, at)
         num[~np.isfinite(num)] = 0.0
     text: dict[int, str] = {}
-    for i in np.flatnonzero(kind == TEXT):
-        text[int(i)] = plain_text(values[i])
+    for at in np.flatnonzero(kind == TEXT).tolist():
+        text[at] = plain_text(values[at])
     for i, rest in inline:
         text[i] = _rich(rest)
-    for i in np.flatnonzero(kind == ERROR):
-        num[i] = ERROR_OF_TEXT.get(plain_text(values[i]).strip(), CellErrorValue.VALUE).code
+    for at in np.flatnonzero(kind == ERROR).tolist():
+        num[at] = ERROR_OF_TEXT.get(plain_text(values[at]).strip(), CellErrorValue.VALUE).code
     return kind, num, text
 
 

@@ -31,9 +31,9 @@ def evaluate_formula(
     Raises `FormulaError` and `NotEvaluable`.
     """
     store = Store([Sheet("Sheet1")])
-    for target, value in (cells or {}).items():
+    for target, content in (cells or {}).items():
         row, column = cell_position(target)
-        store.write(0, row, column, float(value) if type(value) is int else value)
+        store.write(0, row, column, float(content) if type(content) is int else content)
     model = Model(store, date1904=date1904)
     for name, text in (names or {}).items():
         model.define(name, text.removeprefix("="))

@@ -91,7 +91,8 @@ class Column:
         self.kind = np.insert(self.kind, places, BLANK)
         self.num = np.insert(self.num, places, 0.0)
         if self.text is not None:
-            self.text = np.insert(self.text, places, None)
+            fresh: Objects = np.full(places.size, None, dtype=object)
+            self.text = np.insert(self.text, places, fresh)
 
 
 @dataclass

@@ -54,7 +54,7 @@ class CellErrorValue(enum.Enum):
 ERROR_OF_CODE: dict[int, CellErrorValue] = {error.code: error for error in CellErrorValue}
 ERROR_OF_TEXT: dict[str, CellErrorValue] = {error.text: error for error in CellErrorValue}
 
-Scalar: TypeAlias = float | str | bool | None | CellErrorValue
+Scalar: TypeAlias = float | str | bool | CellErrorValue | None
 """One Excel value as Python: None is a blank cell."""
 
 
@@ -104,7 +104,8 @@ class Value:
     @property
     def shape(self) -> tuple[int, int, int, int]:
         """(S, F, R, C)."""
-        return self.num.shape  # type: ignore[return-value]
+        s, f, r, c = self.num.shape
+        return s, f, r, c
 
     @property
     def uniform(self) -> int:
@@ -162,11 +163,13 @@ class Value:
             flat = out.reshape(-1)
         for i in np.flatnonzero((fkinds != NUMBER) & (fkinds != TEXT)):
             flat[i] = _scalar(int(fkinds[i]), flat[i])
-        return flat.reshape(self.num.shape)
+        whole: Objects = flat.reshape(self.num.shape)
+        return whole
 
     def grid(self, s: int = 0, f: int = 0) -> Objects:
         """One lane as a 2-D object array."""
-        return self.lane(s, f).objects()[0, 0]
+        rows: Objects = self.lane(s, f).objects()[0, 0]
+        return rows
 
     def lane(self, s: int, f: int) -> Value:
         """Lane (s, f), shape (1, 1, R, C)."""

@@ -110,7 +110,9 @@ def recalculated_copy(soffice: str, path: Path, folder: Path, timeout_s: float) 
         str(folder / "out"),
         str(source),
     ]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, text=True)
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, text=True
+    )
     try:
         output, _ = child.communicate(timeout=timeout_s)
     except BaseException as problem:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -199,7 +199,8 @@ class Workbook:
         same = (now.kind == before.kind) & ((now.num == before.num) | (now.kind == TEXT))
         if now.text is not None and before.text is not None:
             same &= (now.kind != TEXT) | np.asarray(now.text == before.text, dtype=bool)
-        return now.rows[~same]
+        rows: NDArray[np.int32] = now.rows[~same]
+        return rows
 
     # --- saving
 
@@ -281,13 +282,12 @@ def fill_cached_values(path: str | Path) -> Report:
     return report
 
 
-def _cell_value(value: Scalar | int, target: str) -> Scalar:
+def _cell_value(given: object, target: str) -> Scalar:
     """A Python value as a cell takes it. Raises `CellError` for what is none."""
+    value: object = given.item() if isinstance(given, np.generic) else given
     if value is None or isinstance(value, bool | CellErrorValue):
         return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, int | float | np.integer | np.floating):
+    if isinstance(value, int | float):
         number = float(value)
         if number - number != 0:
             raise CellError(f"a cell can't hold {number}", where=target, remedy="give a finite number")
