@@ -18,8 +18,9 @@ only. Five styles, by what the body receives:
     `body(x, where)`: all numbers of all arguments of a lane, `x` of shape (S, F, n), C-contiguous and 0 where
     not counted; `where` is None when all count, else a bool array of the same shape. Returns (S, F) or
     `((S, F), codes)`. References skip texts, booleans and blanks; direct arguments are coerced; errors win.
-    `counts_all=True` is the A-variant (AVERAGEA, MAXA): texts in references count as 0, booleans as 0/1. `logicals=True` is AND, OR, XOR:
-    booleans in references count too, direct texts are TRUE or FALSE. `result=BOOL` turns the result into booleans.
+    `counts_all=True` is the A-variant (AVERAGEA, MAXA): texts in references count as 0, booleans as 0/1.
+    `logicals=True` is AND, OR, XOR: booleans in references count too, direct texts are TRUE or FALSE.
+    `result=BOOL` turns the result into booleans.
 `@lane("MMULT", NUMBERS, NUMBERS)`
     called for each lane: ARRAY/RANGE → 2-D object array of `Scalar`, NUMBERS → 2-D float array (#VALUE! if one is
     no number), scalar parameters → Python values. Returns a `Scalar`, a list of rows, a 2-D array (object or
