@@ -12,7 +12,7 @@ import pytest
 from buttons_toolbar import Toolbar
 from libreoffice import SOFFICE
 
-from workbench.buttons.libreoffice import ALL_MACROS, MACROS_AS_CONFIGURED, LibreOfficeError, bridge, find_soffice
+from workbench.buttons.libreoffice import ALL_MACROS, TRUSTED_MACROS, LibreOfficeError, bridge, find_soffice
 from workbench.buttons.libreoffice.bridge import python_of_bridge
 
 
@@ -256,4 +256,4 @@ def test_macro_security_on_the_toolbar_still_works(clean: Any, own_copy: Path) -
             time.sleep(0.1)
         assert "needs name and model" in clean.messages(book)[0][3]
     finally:
-        clean.app.impl.macro_mode = MACROS_AS_CONFIGURED
+        clean.app.impl.macro_mode = TRUSTED_MACROS

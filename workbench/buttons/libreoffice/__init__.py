@@ -14,13 +14,14 @@ Importing this package registers `xw.engines["libreoffice"]`. Only xlwings' BSD-
 
 from __future__ import annotations
 
+from workbench.buttons.libreoffice.books import ALL_MACROS, TRUSTED_MACROS
 from workbench.buttons.libreoffice.bridge import LibreOfficeError, NotSupported
-from workbench.buttons.libreoffice.engine import ALL_MACROS, MACROS_AS_CONFIGURED, connect, engine, register, start
+from workbench.buttons.libreoffice.engine import connect, engine, register, start
 from workbench.buttons.libreoffice.office import find_soffice
 
 __all__ = [
     "ALL_MACROS",
-    "MACROS_AS_CONFIGURED",
+    "TRUSTED_MACROS",
     "LibreOfficeError",
     "NotSupported",
     "connect",

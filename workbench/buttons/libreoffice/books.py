@@ -42,6 +42,10 @@ FILTERS = {
 
 _EXCEL_ONLY = (".xlsb", ".xltm", ".xla", ".xlam")
 
+TRUSTED_MACROS, ALL_MACROS = 9, 4
+"""`com.sun.star.document.MacroExecMode`: signed macros and those of trusted folders, every macro; none of them asks,
+as a question would hold up the program that opens the book."""
+
 _SPREADSHEET = "com.sun.star.sheet.SpreadsheetDocument"
 _NO_LINK_UPDATE, _FULL_LINK_UPDATE = 0, 3
 
@@ -119,7 +123,7 @@ class Books(base.Books):
         *_: object,
         **__: object,
     ) -> Book:
-        """Open a file; macros run as LibreOffice's settings say, without asking."""
+        """Open a file; its macros run where `app.macro_mode` allows them."""
         arguments: dict[str, Any] = {
             "MacroExecutionMode": self.app.macro_mode,
             "UpdateDocMode": _FULL_LINK_UPDATE if update_links else _NO_LINK_UPDATE,
@@ -264,15 +268,16 @@ class Book(base.Book):
         getattr(self.doc, how)(path.as_uri(), properties(FilterName=name, Overwrite=True, **arguments))
 
     def reload(self) -> None:
-        """Load the file again into the same window; unsaved changes are lost."""
+        """Load the file again into the same window; unsaved changes are lost. Macros that could run still can."""
         controller = self.doc.CurrentController
         if controller is None:
             raise LibreOfficeError("the document has no window to load it into again", where=self.fullname)
         frame, url = controller.Frame, self.doc.URL
         position = self._position(controller)
+        macros = ALL_MACROS if self.doc.AllowMacroExecution else TRUSTED_MACROS
         self.doc.setModified(False)
         loaded = frame.loadComponentFromURL(
-            url, "_self", 0, properties(MacroExecutionMode=self._app.macro_mode, UpdateDocMode=_NO_LINK_UPDATE)
+            url, "_self", 0, properties(MacroExecutionMode=macros, UpdateDocMode=_NO_LINK_UPDATE)
         )
         if loaded is None:
             raise LibreOfficeError("LibreOffice could not load the file again", where=url, remedy="open it again")

@@ -14,7 +14,7 @@ import xlwings as xw
 from xlwings import base_classes as base
 
 from workbench.buttons.libreoffice import values
-from workbench.buttons.libreoffice.books import Book, Books
+from workbench.buttons.libreoffice.books import TRUSTED_MACROS, Book, Books
 from workbench.buttons.libreoffice.bridge import (
     LibreOfficeError,
     NotSupported,
@@ -106,9 +106,6 @@ class Apps(base.Apps):
         raise KeyError(pid)
 
 
-MACROS_AS_CONFIGURED, ALL_MACROS = 5, 4
-"""`com.sun.star.document.MacroExecMode`: as LibreOffice's security settings say, without asking; every macro."""
-
 _CONNECTED_PIDS = iter(range(1, 1 << 30))
 
 
@@ -122,7 +119,7 @@ class App(base.App):
     interactive = True
     cut_copy_mode = False
     hwnd = None
-    macro_mode = MACROS_AS_CONFIGURED
+    macro_mode = TRUSTED_MACROS
     """How the macros of books opened from now on are treated; set `ALL_MACROS` for files that you trust."""
 
     def __init__(self, context: Any, connection: str, office: OfficeProcess | None, *, headless: bool = False) -> None:
