@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
@@ -18,7 +19,7 @@ from workbench.buttons.excel.compound import compound_file
 from workbench.buttons.excel.compression import compress, decompress
 from workbench.buttons.excel.shapes import Button, Drawing
 from workbench.buttons.excel.vba_project import vba_project
-from workbench.buttons.install import install_in_book, uninstall_from_book
+from workbench.buttons.install import install_in_book, sheet_of_buttons, uninstall_from_book
 from workbench.buttons.registry import actions
 from workbench.errors import BookError
 
@@ -229,3 +230,43 @@ def test_an_unknown_sheet_lists_those_there_are(own_copy: Path) -> None:
     with pytest.raises(BookError, match="no sheet 'nowhere'; use one of Summary"):
         install_in_book(own_copy, sheet="nowhere")
     assert not own_copy.with_suffix(".xlsm").exists()
+
+
+def _controls(book: Any) -> list[str]:
+    page = book.sheets["Summary"].api.DrawPage
+    shapes = [page.getByIndex(i) for i in range(page.Count)]
+    return [shape.Control.Label for shape in shapes if shape.ShapeType.endswith("ControlShape")]
+
+
+@pytest.mark.libreoffice
+def test_libreoffice_shows_the_buttons_and_a_repair_brings_back_what_it_drops(office: Any, own_copy: Path) -> None:
+    made = install_in_book(own_copy)
+    book = office.books.open(made.book)
+    assert _controls(book) == list(made.buttons)
+    book.sheets["Guide"]["Z1"].value = 1
+    book.save()
+    book.close()
+    book = office.books.open(made.book)
+    assert _controls(book) == [], "LibreOffice 7.4 loses them; newer ones may not"
+    book.close()
+    assert sheet_of_buttons(made.book) == "Summary"
+    install_in_book(made.book)
+    book = office.books.open(made.book)
+    assert _controls(book) == list(made.buttons)
+    book.close()
+    back, found = uninstall_from_book(made.book)
+    assert found and sheet_of_buttons(back) is None
+    assert not [name for name in _parts(back) if "ctrlProp" in name or "vbaProject" in name]
+
+
+@pytest.mark.libreoffice
+def test_an_action_in_libreoffice_keeps_the_form_buttons(toolbar: Any, own_copy: Path) -> None:
+    made = install_in_book(own_copy)
+    book = toolbar.open(made.book)
+    sheet = book.sheets.add("Workbench settings", after=book.sheets[-1])
+    sheet["A1"].value = [["action", "setting", "value"], ["plan", "speed-up", 1.3]]
+    assert toolbar.press(book, "plan")["exit_code"] == 0
+    toolbar.close_all()
+    book = toolbar.open(made.book)
+    assert _controls(book) == list(made.buttons)
+    toolbar.close_all()

@@ -16,6 +16,8 @@ class Host(Protocol):
     """The program that has the book open."""
 
     book: xw.Book
+    loses_form_buttons: bool
+    """Whether the program drops an .xlsm's form buttons when it saves."""
 
     @property
     def path(self) -> Path | None:
@@ -49,6 +51,8 @@ class Host(Protocol):
 
 class LibreOfficeHost:
     """A book open in LibreOffice, through the engine `libreoffice`."""
+
+    loses_form_buttons = True
 
     def __init__(self, book: xw.Book) -> None:
         self.book = book
@@ -84,6 +88,8 @@ class LibreOfficeHost:
 
 class ExcelHost:
     """A book open in Excel. Written to xlwings' and Excel's documentation; never run in Excel."""
+
+    loses_form_buttons = False
 
     def __init__(self, book: xw.Book) -> None:
         self.book = book

@@ -79,13 +79,24 @@ def install_in_book(
     return install_buttons(book, buttons, out=out, sheet=sheet, python=python)
 
 
+def sheet_of_buttons(book: Path) -> str | None:
+    """The sheet of an .xlsm that has our buttons."""
+    from workbench.buttons.excel.workbook import sheet_with_buttons
+
+    return sheet_with_buttons(book, _macros()) if book.suffix.lower() == ".xlsm" else None
+
+
+def _macros() -> list[str]:
+    from workbench.buttons.registry import CANCEL, actions, macro_of
+
+    return [action.macro for action in actions()] + [macro_of(CANCEL)]
+
+
 def uninstall_from_book(book: Path, *, out: Path | None = None) -> tuple[Path, bool]:
     """Take buttons, VBA and settings sheet out of a workbook; returns the .xlsx and whether any was there."""
     from workbench.buttons.excel.workbook import remove_main, uninstall_buttons
-    from workbench.buttons.registry import CANCEL, actions, macro_of
 
-    macros = [action.macro for action in actions()] + [macro_of(CANCEL)]
-    target, found = uninstall_buttons(book, macros, out=out)
+    target, found = uninstall_buttons(book, _macros(), out=out)
     return target, remove_main(book) or found
 
 

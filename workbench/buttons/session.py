@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 from workbench.buttons.hosts import Host
+from workbench.buttons.install import install_in_book, sheet_of_buttons
 from workbench.buttons.messages import Setting, as_text, settings_of
 from workbench.errors import BookError
 
@@ -115,10 +116,14 @@ class Session:
         the result is put beside the file and `BookError` says where.
         """
         path = self.saved_path()
+        buttons = None
         if self.host.is_modified:
+            buttons = sheet_of_buttons(path) if self.host.loses_form_buttons else None
             self.book.save()
         copy = self._folder / path.name
         shutil.copyfile(path, copy)
+        if buttons is not None:
+            install_in_book(copy, out=copy, sheet=buttons)
         before = path.stat().st_mtime_ns
         yield copy
         if self.host.is_modified or path.stat().st_mtime_ns != before:

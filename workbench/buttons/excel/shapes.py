@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
@@ -71,16 +71,16 @@ class Drawing:
             )  # fmt: skip
             self.root.append(etree.fromstring(shape))
 
-    def remove(self, macros: Sequence[str]) -> int:
-        """Take out the buttons that run one of `macros`; returns how many there were."""
-        found = 0
+    def remove(self, macros: Collection[str]) -> set[str]:
+        """Take out the buttons that run one of `macros`; returns the ids of their shapes."""
+        found: set[str] = set()
         for shape in list(self.root.iter(f"{{{V}}}shape")):
-            macro = (shape.findtext(f"{{{X}}}ClientData/{{{X}}}FmlaMacro") or "").rpartition("!")[2]
-            if macro in macros:
+            macro = shape.findtext(f"{{{X}}}ClientData/{{{X}}}FmlaMacro") or ""
+            if macro.replace("!", ".").rpartition(".")[2] in macros:
                 parent = shape.getparent()
                 assert parent is not None, "a shape is never the root"
                 parent.remove(shape)
-                found += 1
+                found.add(shape.get("id", ""))
         return found
 
     @property

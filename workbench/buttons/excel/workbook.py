@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from lxml import etree
 from workbench.book.insert.parts import OFFICE, Element, Parts, main
 from workbench.book.insert.workbook import WorkbookPart
 from workbench.buttons.excel import conf
+from workbench.buttons.excel.removal import remove_buttons
 from workbench.buttons.excel.shapes import Button, Drawing, column_pixels, first_free_pixel, row_pixels
 from workbench.buttons.excel.vba_project import vba_project
 from workbench.errors import BookError
@@ -68,7 +69,7 @@ def install_buttons(
         parts, workbook = changing.parts, changing.workbook
         _refuse_foreign_vba(parts, workbook)
         for name in workbook.sheet_names:
-            _remove_from_sheet(parts, workbook.sheet_part(name), [button.macro for button in buttons])
+            remove_buttons(parts, workbook.sheet_part(name), [button.macro for button in buttons])
         chosen = _chosen_sheet(parts, workbook, sheet)
         conf.add(parts, workbook, conf.settings(python), renew=python is not None)
         _add_to_sheet(parts, workbook.sheet_part(chosen), buttons)
@@ -76,6 +77,17 @@ def install_buttons(
         _set_project(parts, workbook, vba_project(_modules(buttons), sheets, workbook=own))
         _declare_workbook(parts, workbook, _WITH_MACROS)
     return BookInstalled(target, chosen, tuple(button.title for button in buttons))
+
+
+def sheet_with_buttons(book: Path, macros: Collection[str]) -> str | None:
+    """The first sheet that has one of our form buttons, None where none has."""
+    parts = Parts(book)
+    try:
+        workbook = WorkbookPart(parts)
+        found = (name for name in workbook.sheet_names if remove_buttons(parts, workbook.sheet_part(name), macros))
+        return next(found, None)
+    finally:
+        parts.close()  # nothing is written: what was removed stays in the file
 
 
 def uninstall_buttons(book: Path, macros: Sequence[str], *, out: Path | None = None) -> tuple[Path, bool]:
@@ -86,7 +98,7 @@ def uninstall_buttons(book: Path, macros: Sequence[str], *, out: Path | None = N
     target = out or book.with_suffix(".xlsx")
     with _Changing(book, target) as changing:
         parts, workbook = changing.parts, changing.workbook
-        found = [_remove_from_sheet(parts, workbook.sheet_part(name), macros) for name in workbook.sheet_names]
+        found = [remove_buttons(parts, workbook.sheet_part(name), macros) for name in workbook.sheet_names]
         has_conf = conf.remove(parts, workbook)
         project = workbook.linked("vbaProject")
         if project:
@@ -234,28 +246,6 @@ def _add_to_sheet(parts: Parts, part: str, buttons: Sequence[Button]) -> None:
             root.append(item)
         else:
             behind.addprevious(item)
-
-
-def _remove_from_sheet(parts: Parts, part: str, macros: Sequence[str]) -> int:
-    """Take our buttons off a sheet; where nothing else is drawn with VML there, the part goes, too."""
-    if not part:
-        return 0
-    found = parts.tree(part).find(main("legacyDrawing"))
-    link = parts.link(part, found.get(f"{{{OFFICE}}}id", "")) if found is not None else None
-    if link is None or link.target not in parts:
-        return 0
-    drawing = Drawing(parts.read(link.target))
-    removed = drawing.remove(macros)
-    if removed and drawing.is_empty:
-        root = parts.editable(part)
-        reference = root.find(main("legacyDrawing"))
-        if reference is not None:
-            root.remove(reference)
-        parts.drop_links(part, "vmlDrawing")
-        parts.remove(link.target)
-    elif removed:
-        parts.put(link.target, drawing.bytes())
-    return removed
 
 
 def _name_code(parts: Parts, workbook: WorkbookPart) -> tuple[str, list[str]]:
