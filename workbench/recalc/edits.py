@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from workbench.errors import CellError
 from workbench.recalc.cellrules import check_edit, check_value, validations_of
@@ -15,7 +14,7 @@ from workbench.recalc.patch import Change
 from workbench.recalc.printer import address
 from workbench.recalc.reader import Source, range_region
 from workbench.recalc.references import Region
-from workbench.recalc.sheetxml import Formula, name_prefix, unescaped
+from workbench.recalc.sheetxml import Formula, escaped, name_prefix, unescaped
 from workbench.recalc.values import Scalar
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def _hand_over(book: Workbook, sheet: int, formulas: list[Formula], dropped: For
         if shared is None or shared[1] != si or other.text:
             continue
         text = shifted(unescaped(dropped.text), other.row - dropped.row, other.column - dropped.column)
-        encoded = escape(text).encode()
+        encoded = escaped(text).encode()
         area = _REF.search(dropped.attributes)
         region = range_region(area[1].decode(), sheet) if area is not None else None
         last = address(region.row2, region.column2) if region is not None else address(other.row, other.column)

@@ -10,7 +10,6 @@ import enum
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
 
 from workbench.recalc.evaluate import Place
 from workbench.recalc.lexer import FormulaError, tokens
@@ -18,7 +17,7 @@ from workbench.recalc.nodes import Node
 from workbench.recalc.parser import column_number, parse
 from workbench.recalc.printer import column_letters
 from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Region
-from workbench.recalc.sheetxml import Formula, unescaped
+from workbench.recalc.sheetxml import Formula, escaped, unescaped
 
 _ATTRIBUTE = re.compile(rb"""\s(\w+)=["']([^"']*)["']""")
 _ROW_PART = re.compile(r"(\$?)(\d+)")
@@ -155,7 +154,7 @@ class _Run:
         expected = self.template.at(formula.row)
         if not self.encoded:
             return formula.text == expected.encode()
-        return formula.text == escape(expected).encode() or unescaped(formula.text) == expected
+        return formula.text == escaped(expected).encode() or unescaped(formula.text) == expected
 
 
 def find_families(sheet: int, formulas: Iterable[Formula], *, grouped: bool = True) -> list[Family]:

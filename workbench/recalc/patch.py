@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.recalc.printer import address
 from workbench.recalc.richerrors import NEWER
-from workbench.recalc.sheetxml import Scan, cell_pattern, name_prefix
+from workbench.recalc.sheetxml import Scan, cell_pattern, escaped, name_prefix
 from workbench.recalc.values import CellErrorValue, Scalar
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|_x(?=[0-9A-Fa-f]{4}_)")
@@ -141,7 +141,7 @@ def escaped_text(value: str) -> bytes:
     """XML character data; characters that XML can't hold are written `_xHHHH_`."""
     if _CONTROL.search(value):
         value = _CONTROL.sub(lambda m: "_x005F_x" if m[0] == "_x" else f"_x{ord(m[0]):04X}_", value)
-    value = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "_x000D_")
+    value = escaped(value).replace("\r", "_x000D_")
     return value.encode("utf-8", "surrogatepass") if value.isascii() else _utf8(value)
 
 

@@ -25,7 +25,7 @@ from workbench.recalc.nodes import (
 )
 from workbench.recalc.parser import PRECEDENCE
 
-_PLAIN_SHEET = re.compile(r"[A-Za-z_\u0080-\uffff][\w.\u0080-\uffff]*")
+_PLAIN_SHEET = re.compile(r"[^\x00-@\[-^`{-\x7f][^\x00-\-/:-@\[-^`{-\x7f]*")
 _LIKE_CELL = re.compile(r"[A-Za-z]{1,3}\d+|[rR]\d*[cC]\d*|[A-Za-z]{1,3}")
 _SPECIAL = re.compile(r"([\[\]#'@])")
 

@@ -87,6 +87,11 @@ def unescaped(data: bytes) -> str:
     return text
 
 
+def escaped(text: str) -> str:
+    """`text` as XML character data."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def plain_text(data: bytes) -> str:
     """The text of a string item or value: as `unescaped`, with `_xHHHH_` escapes resolved."""
     text = unescaped(data)
