@@ -94,7 +94,7 @@ def test_a_user_s_own_sheet_over_our_tables(own_book: Path, tmp_path: Path) -> N
         "=AVERAGE(ops_baseline[operator latency (ms)])-MEDIAN(ops_baseline[operator latency (ms)])",
         '=TEXT(total_latency_baseline,"0.00")&" ms"',
         "=ROUND(LARGE(ops_baseline[operator latency (ms)],3),4)",
-        '=ROWS(ops_baseline[#Data])&"x"&COLUMNS(ops_baseline[#Headers])',
+        '=ROWS(ops_baseline[[#Data],[operator name]])&"x"&COLUMNS(ops_baseline[[#Headers],[operator type]:[operator name]])',
     ]
     for row, formula in enumerate(formulas, 1):
         sheet.cell(row, 1, formula)
