@@ -296,7 +296,7 @@ def formula_pattern(rng: random.Random, column: str) -> str:
             f"={column}±+B§" if rng.random() < 0.5 else f"=COUNT(A$1:B${number})",
             f'=A§&"-"&{left}±',
             f"=INDEX($A$1:$B$12,{number},1)",
-            f"=SUMIF($A$1:$A$12,A§,$B$1:$B$12)",
+            "=SUMIF($A$1:$A$12,A§,$B$1:$B$12)",
             f"=MAX({left}±:{left}§)",
             f'=INDIRECT("A"&{number})+ROW()',
         ]

@@ -185,7 +185,9 @@ _references: st.SearchStrategy[Node] = st.one_of(
 def _extended(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     argument = inner | st.just(Missing())
     return st.one_of(
-        st.builds(Binary, st.sampled_from("^ * / + - & = <> < > <= >=".split()), inner, inner),
+        st.builds(
+            Binary, st.sampled_from(["^", "*", "/", "+", "-", "&", "=", "<>", "<", ">", "<=", ">="]), inner, inner
+        ),
         st.builds(Unary, st.sampled_from("-+%"), inner),
         st.builds(
             FunctionCall, st.sampled_from(["SUM", "IF", "F.X"]), st.lists(argument, min_size=2, max_size=3).map(tuple)
