@@ -31,8 +31,8 @@ _HEADERS: tuple[tuple[str, str, float], ...] = (
     ("predicted (ms)", "ms_fine", 12),
     ("measured (ms)", "ms_fine", 12),
     ("error", "share", 9),
-    ("perf ratio predicted", "ratio", 10),
-    ("perf ratio measured", "ratio", 10),
+    ("perf ratio predicted", "decimal", 10),
+    ("perf ratio measured", "decimal", 10),
     ("note", "text", 60),
 )
 """Columns of the operators' table: header, number format, width."""
@@ -143,7 +143,7 @@ def _figures(page: Any, styles: Styles, row: int, figures: Sequence[_Figure], ce
         else:
             page.write_number(at, 2, figure.value, styles.cell(figure.role, figure.form))
         if figure.note:
-            _text(page, at, 3, figure.note, styles.small())
+            _text(page, at, 3, figure.note, styles.small(indent=1))
     return row + len(figures)
 
 
@@ -153,12 +153,13 @@ def _parts(page: Any, styles: Styles, row: int, v: Validation, cells: Mapping[st
     )
     for at, header in enumerate(("part", "ms", "share of measured"), 1):
         page.write(row + 1, at, header, styles.header("left" if at == 1 else "right"))
+    page.set_row(row + 1, 26)
     for number, found in enumerate(v.parts, row + 2):
         _text(page, number, 1, found.title, styles.cell("plain", "text"))
         page.write_number(number, 2, found.ms, styles.cell("fact", "ms"))
         share = f"={xl_rowcol_to_cell(number, 2)}/{cells['measured_sparse_ms']}"
         page.write_formula(number, 3, share, styles.cell("fact", "share"))
-        _text(page, number, 4, found.reason, styles.small())
+        _text(page, number, 4, found.reason, styles.small(indent=1))
     return row + 2 + len(v.parts)
 
 
@@ -180,7 +181,7 @@ def _chart(workbook: Any, page: Any, name: str, cells: Mapping[str, str]) -> Non
     chart.set_x_axis({"min": 0, "major_gridlines": {"visible": False}, "num_format": "#,##0.0"})
     chart.set_legend({"position": "bottom"})
     chart.set_size({"width": 470, "height": 300})
-    page.insert_chart(3, len(_HEADERS), chart, {"x_offset": -20})
+    page.insert_chart(2, 11, chart)
 
 
 def _operators(page: Any, styles: Styles, row: int, operators: Sequence[ValidatedOperator], table: str) -> None:
@@ -204,7 +205,7 @@ def _operators(page: Any, styles: Styles, row: int, operators: Sequence[Validate
             _quotient(number, 8, 9, " - 1"), o.ratio, _quotient(number, 7, 9, ""), note_of(o),
         )  # fmt: skip
         for at, ((_, form, _), value) in enumerate(zip(_HEADERS, values, strict=True), 1):
-            style = styles.row_cell("fact", form)
+            style = styles.row_cell("fact", form, indent=1 if form == "text" and at > 2 else None)
             if isinstance(value, str) and value.startswith("=IF("):
                 page.write_formula(number, at, value, style)
             elif isinstance(value, str):
@@ -214,7 +215,8 @@ def _operators(page: Any, styles: Styles, row: int, operators: Sequence[Validate
             else:
                 page.write_number(number, at, value, style)
     errors = xl_range_abs(first, 10, last, 10)
-    page.conditional_format(errors, {"type": "data_bar", "bar_color": "#CBD5E1", "bar_negative_color": "#F6B26B"})
+    far = {"type": "cell", "criteria": "not between", "minimum": -2 * LARGE_ERROR, "maximum": 2 * LARGE_ERROR}
+    page.conditional_format(errors, far | {"format": styles.make(font_color=styles.color("warn_text"))})
 
 
 def _quotient(row: int, over: int, under: int, rest: str) -> str:
