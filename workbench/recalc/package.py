@@ -34,8 +34,17 @@ class Package:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._zip = _opened(path)
-        self.names = frozenset(self._zip.namelist())
+        self._entries = {_part_name(name): name for name in self._zip.namelist()}
         _refuse_bombs(path, self._zip)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the parts, as the file spells them."""
+        return list(self._entries.values())
+
+    def has(self, name: str) -> bool:
+        """Whether there is a part of that name; case doesn't count, nor which slash."""
+        return _part_name(name) in self._entries
 
     def close(self) -> None:
         """Release the file."""
@@ -44,7 +53,7 @@ class Package:
     def read(self, name: str) -> bytes:
         """A part's bytes, in UTF-8. Raises `BookError` when it is missing, damaged or declares entities."""
         try:
-            data = self._zip.read(name)
+            data = self._zip.read(self._entries[_part_name(name)])
         except KeyError:
             raise BookError(f"the part {name} is missing", where=self.path, remedy=_SAVE_AS_XLSX) from None
         except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as problem:
@@ -70,7 +79,7 @@ class Package:
         """Relationship id → (type's last word, target part) of a part; external targets are left out."""
         folder, name = posixpath.split(part)
         rels = posixpath.join(folder, "_rels", name + ".rels")
-        if rels not in self.names:
+        if not self.has(rels):
             return {}
         found = {}
         for item in self.xml(rels).iter(_RELATIONSHIPS):
@@ -101,8 +110,9 @@ class Package:
             written: list[tuple[zipfile.ZipInfo, int]] = []
             for entry in entries:
                 offset = target.tell()
-                if entry.filename in replaced:
-                    entry = _deflated(entry, replaced[entry.filename], target)
+                name = _part_name(entry.filename)
+                if name in fresh:
+                    entry = _deflated(entry, fresh[name], target)
                 else:
                     _copy_raw(source, entry, target)
                 written.append((entry, offset))
@@ -110,6 +120,10 @@ class Package:
                 offset = target.tell()
                 written.append((_deflated(zipfile.ZipInfo(name), data, target), offset))
             _write_directory(target, written, self._zip.comment)
+
+
+def _part_name(name: str) -> str:
+    return name.replace("\\", "/").lstrip("/").lower()
 
 
 def _opened(path: Path) -> zipfile.ZipFile:
@@ -162,10 +176,10 @@ def _refuse_bombs(path: Path, package: zipfile.ZipFile) -> None:
             raise BookError(
                 f"the part {entry.filename} unpacks to {ratio:.0f} times its size, as zip bombs do", where=path
             )
-        if entry.filename in seen:
+        if _part_name(entry.filename) in seen:
             package.close()
             raise BookError(f"the part {entry.filename} is there twice", where=path, remedy=_SAVE_AS_XLSX)
-        seen.add(entry.filename)
+        seen.add(_part_name(entry.filename))
 
 
 _LOCAL = struct.Struct("<4s5H3L2H")

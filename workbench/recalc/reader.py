@@ -85,16 +85,16 @@ def _read(package: Package, path: Path) -> Source:
     warnings = []
     if package.signed:
         warnings.append(f"{path.name} carries a digital signature, which any change of the file makes invalid")
-    return Source(package, model, parts, hidden, warnings, newer, chain if chain in package.names else None)
+    return Source(package, model, parts, hidden, warnings, newer, chain if chain is not None and package.has(chain) else None)
 
 
 def _workbook_part(package: Package) -> str:
     for kind, target in package.relationships("").values():
         if kind == "officeDocument":
-            if target not in package.names:
+            if not package.has(target):
                 break
             return target
-    if "xl/workbook.xml" in package.names:
+    if package.has("xl/workbook.xml"):
         return "xl/workbook.xml"
     raise BookError("this zip file holds no workbook", where=package.path, remedy=_RESAVE)
 
@@ -115,9 +115,9 @@ def _sheets(
     for item in root.findall("{*}sheets/{*}sheet"):
         name = item.get("name", "")
         identifier = next((v for k, v in item.attrib.items() if _RELATIONSHIP_ID.fullmatch(k)), "")
-        if identifier not in related:
+        if identifier and identifier not in related:
             raise BookError(f"the sheet {name} has no part", where=package.path, remedy=_RESAVE)
-        kind, target = related[identifier]
+        kind, target = related.get(identifier, ("macrosheet", ""))
         paths.append(target)
         if kind != "worksheet":
             parts.append(None)

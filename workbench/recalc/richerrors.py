@@ -13,7 +13,7 @@ NEWER = frozenset(e for e in CellErrorValue if e.code > 8)
 
 def rich_errors(package: Package, related: Mapping[str, tuple[str, str]]) -> dict[int, CellErrorValue]:
     """A cell's `vm` attribute → the error that it stands for; other rich values are left out."""
-    parts = {kind: target for kind, target in related.values() if target in package.names}
+    parts = {kind: target for kind, target in related.values() if package.has(target)}
     needed = ("sheetMetadata", "rdRichValue", "rdRichValueStructure")
     if not all(kind in parts for kind in needed):
         return {}
