@@ -60,6 +60,9 @@ def _series(series: Series, spec: Chart, page: Page) -> dict[str, Any]:
     }
     if spec.kind in ("line", "scatter"):
         options |= {"line": {"color": color, "width": 2}} | _marker(color, "circle")
+        if series.line:
+            ring = {"type": "circle", "size": 13, "fill": {"none": True}, "border": {"color": color, "width": 1.5}}
+            options |= {"line": {"none": True}, "marker": ring}
     else:
         options |= {"fill": {"color": color}, "border": {"none": True}, "gap": spec.gap}
         options["overlap"] = 100 if spec.kind.startswith("stacked") else -5
@@ -70,6 +73,12 @@ def _series(series: Series, spec: Chart, page: Page) -> dict[str, Any]:
         inside = spec.kind.startswith("stacked")
         font = {"size": 8, "name": styles.type.font, "color": "#FFFFFF" if inside else styles.color("muted")}
         options["data_labels"] = {"value": True, "num_format": spec.labels, "font": font}
+    if spec.named_points:
+        # A ring's name stands below; where there are rings, no line's name does.
+        lowest = series.line or (series is spec.series[0] and not any(other.line for other in spec.series))
+        font = {"size": 8, "name": styles.type.font, "color": color}
+        place = "below" if lowest else "above"
+        options["data_labels"] = {"series_name": True, "value": False, "position": place, "font": font}
     return options
 
 
@@ -92,7 +101,10 @@ def _finish(chart: Any, spec: Chart, styles: Styles) -> None:
         "label_position": "low",
     }
     if spec.kind == "scatter":
-        categories |= {"num_format": "0", "min": 0}
+        categories |= {"num_format": '[<1]"";0'} | (
+            {"min": 0.5, "log_base": 2, "major_unit": 2} if spec.doubling else {"min": 0}
+        )
+        chart.show_blanks_as("span")
     if spec.kind.endswith("bar"):
         # A bar chart's first category stands at the bottom unless its axis is turned.
         categories["reverse"] = True

@@ -133,7 +133,7 @@ class Series:
     categories: str
     color: str = "accent"
     line: bool = False
-    """A marker in a column chart rather than a column."""
+    """A marker in a column chart rather than a column; in a scatter chart, a ring around points."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +160,10 @@ class Chart:
     """How many columns from the zone's first it begins."""
     beside: str = ""
     """Another chart section of the zone, next to which it stands rather than below."""
+    doubling: bool = False
+    """For scatter: each step of the x axis doubles; it begins below 1."""
+    named_points: bool = False
+    """For scatter: points say which series they belong to, so that series without points leave no trace."""
 
 
 @dataclass(frozen=True)
