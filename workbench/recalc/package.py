@@ -34,13 +34,9 @@ class Package:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._zip = _opened(path)
+        self.names = frozenset(self._zip.namelist())
         self._entries = {_part_name(name): name for name in self._zip.namelist()}
         _refuse_bombs(path, self._zip)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the parts, as the file spells them."""
-        return list(self._entries.values())
 
     def has(self, name: str) -> bool:
         """Whether there is a part of that name; case doesn't count, nor which slash."""
@@ -105,14 +101,14 @@ class Package:
         removed: Collection[str] = (),
     ) -> None:
         """Write the package to `out` with some parts replaced, some left out and others appended."""
+        fresh = {_part_name(name): data for name, data in replaced.items()}
         with self.path.open("rb") as source, out.open("wb") as target:
             entries = [entry for entry in self._zip.infolist() if entry.filename not in removed]
             written: list[tuple[zipfile.ZipInfo, int]] = []
             for entry in entries:
                 offset = target.tell()
-                name = _part_name(entry.filename)
-                if name in fresh:
-                    entry = _deflated(entry, fresh[name], target)
+                if _part_name(entry.filename) in fresh:
+                    entry = _deflated(entry, fresh[_part_name(entry.filename)], target)
                 else:
                     _copy_raw(source, entry, target)
                 written.append((entry, offset))

@@ -85,7 +85,9 @@ def _read(package: Package, path: Path) -> Source:
     warnings = []
     if package.signed:
         warnings.append(f"{path.name} carries a digital signature, which any change of the file makes invalid")
-    return Source(package, model, parts, hidden, warnings, newer, chain if chain is not None and package.has(chain) else None)
+    if chain is not None and not package.has(chain):
+        chain = None
+    return Source(package, model, parts, hidden, warnings, newer, chain)
 
 
 def _workbook_part(package: Package) -> str:
