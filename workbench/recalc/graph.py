@@ -45,6 +45,8 @@ class Placement:
 
     def within(self, region: Region) -> tuple[int, ...]:
         """The families with a cell in `region`, ascending."""
+        if region.row1 == region.row2 and region.column1 == region.column2:
+            return self._at(region.sheet, region.row1, region.column1)
         known = self._known.get(region)
         if known is not None:
             return known
@@ -59,6 +61,15 @@ class Placement:
         if len(self._known) < 200_000:
             self._known[region] = result
         return result
+
+    def _at(self, sheet: int, row: int, column: int) -> tuple[int, ...]:
+        key = sheet, column
+        ends = self._ends.get(key)
+        if ends is None:
+            return ()
+        low = bisect_left(ends, row)
+        high = bisect_right(self._starts[key], row)
+        return tuple(self._owners[key][low:high])
 
 
 class Graph:

@@ -36,6 +36,9 @@ from workbench.recalc.values import (
 SHARED = 9
 """Kind of a cell whose `num` is the index of a shared string; seen only inside a column."""
 
+CACHED = 1 << 23
+"""Cells of all remembered blocks together: a range that grows from cell to cell would fill the memory."""
+
 
 class Column:
     """The cells of one column that exist, in row order."""
@@ -129,6 +132,7 @@ class Store:
         self.scenario: slice = slice(None)
         """Which scenarios of the overlay are read."""
         self._cache: dict[tuple[int, int, int, int, int], tuple[int, Value]] = {}
+        self._cached = 0
         self._overlay_cache: dict[tuple[int, int, int, int, int], Value] = {}
         self._last_row: int | None = None
 
@@ -207,6 +211,8 @@ class Store:
     def block(self, sheet: int, row1: int, column1: int, row2: int, column2: int) -> Value:
         """The cells of a fixed rectangle, (S, 1, R, C)."""
         columns = self.sheets[sheet].columns
+        if row1 == row2 and column1 == column2 and not self.overlay:
+            return self._one(columns.get(column1), row1)
         present = (
             [c for c in range(column1, column2 + 1) if c in columns]
             if column2 - column1 < len(columns)
@@ -219,10 +225,30 @@ class Store:
             value = cached[1]
         else:
             value = self._base(columns, present, row1, column1, row2, column2)
+            self._cached += value.num.size
+            if self._cached > CACHED:
+                self._cache.clear()
+                self._cached = value.num.size
             self._cache[key] = version, value
         if self.overlay:
             return self._overlaid(key, value)
         return value
+
+    def _one(self, column: Column | None, row: int) -> Value:
+        """A single cell, (1, 1, 1, 1)."""
+        num: Floats = np.zeros((1, 1, 1, 1))
+        if column is None:
+            return Value(BLANK, num, referenced=True)
+        column.settled()
+        low, high = column.span(row, row)
+        if low == high:
+            return Value(BLANK, num, referenced=True)
+        kind = int(column.kind[low])
+        num[0, 0, 0, 0] = column.num[low]
+        text: Objects | None = None
+        if kind == TEXT and column.text is not None:
+            text = np.full((1, 1, 1, 1), column.text[low], dtype=object)
+        return Value(kind, num, text, referenced=True)
 
     def _base(
         self, columns: dict[int, Column], present: list[int], row1: int, column1: int, row2: int, column2: int
