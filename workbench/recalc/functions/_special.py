@@ -12,7 +12,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from workbench.recalc.values import NotEvaluable
+
 _TINY = 1e-300
+_HUGE = 1e10
 _EPS = 2.0**-53
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 _STIRLING = (1 / 12, 1 / 360, 1 / 1260, 1 / 1680, 1 / 1188, 691 / 360360)
@@ -88,6 +91,8 @@ def gamma_q(a: float, x: float) -> float:
 
 
 def _gamma_series(a: float, x: float) -> float:
+    if a > _HUGE:
+        return _gamma_huge(a, x)
     total = term = 1.0
     n = a
     while True:
@@ -98,7 +103,18 @@ def _gamma_series(a: float, x: float) -> float:
             return total * poisson_density(a, x)
 
 
+def _gamma_huge(a: float, x: float) -> float:
+    """P(a, x) by the first terms of Temme's uniform expansion (DLMF 8.12), relative error about 1/a."""
+    half_square = deviance(a, x) / a
+    eta = math.copysign(math.sqrt(2 * half_square), x - a)
+    first = -1 / 3 + eta / 12 if abs(eta) < 1e-3 else a / (x - a) - 1 / eta
+    rest = math.exp(-a * half_square) / math.sqrt(2 * math.pi * a) * first
+    return 0.5 * math.erfc(-eta * math.sqrt(a / 2)) - rest
+
+
 def _gamma_fraction(a: float, x: float) -> float:
+    if a > _HUGE:
+        return 1 - _gamma_huge(a, x)
     b = x + 1 - a
     c = 1 / _TINY
     d = 1 / b if b else 1 / _TINY
@@ -112,8 +128,8 @@ def _gamma_fraction(a: float, x: float) -> float:
         c = c if abs(c) > _TINY else _TINY
         h *= d * c
         if abs(d * c - 1) < 4 * _EPS:
-            break
-    return h * a * poisson_density(a, x)
+            return h * a * poisson_density(a, x)
+    raise NotEvaluable("asks for a distribution with parameters too large")
 
 
 def gamma_density(x: float, shape: float) -> float:
@@ -156,8 +172,8 @@ def _beta_fraction(a: float, b: float, x: float, y: float) -> float:
             c = c if abs(c) > _TINY else _TINY
             h *= d * c
         if abs(d * c - 1) < 4 * _EPS:
-            break
-    return front * h
+            return front * h
+    raise NotEvaluable("asks for a distribution with parameters too large")
 
 
 def beta_density(x: float, a: float, b: float) -> float:
@@ -312,6 +328,8 @@ def bessel_j(order: int, x: float) -> float:
         return -bessel_j(order, -x) if order % 2 else bessel_j(order, -x)
     if x * x / 4 <= 5 * (order + 1):
         return _bessel_series(order, x, -1.0)
+    if x > _FAR:
+        return _upwards(order, x, _hankel(0, x)[0], _hankel(1, x)[0])
     count = 2 * int(x + order + 40)
     angle = np.arange(count) * (2 * math.pi / count)
     return float(np.cos(order * angle - x * np.sin(angle)).mean())
@@ -329,11 +347,11 @@ def _bessel_series(order: int, x: float, sign: float) -> float:
         return 1.0 if order == 0 else 0.0
     term = math.exp(order * math.log(x / 2) - math.lgamma(order + 1))
     total, quarter = term, sign * x * x / 4
-    for k in range(1, 10_000):
+    k = 0
+    while abs(term) > abs(total) * _EPS and math.isfinite(total):
+        k += 1
         term *= quarter / (k * (k + order))
         total += term
-        if abs(term) < abs(total) * _EPS:
-            break
     return total
 
 
@@ -349,12 +367,47 @@ def bessel_k(order: int, x: float) -> float:
 
 def bessel_y(order: int, x: float) -> float:
     """Y of integer order ≥ 0, x > 0, by recurrence upwards from orders 0 and 1."""
-    low, high = _bessel_y01(0, x), _bessel_y01(1, x)
+    if x > _FAR:
+        return _upwards(order, x, _hankel(0, x)[1], _hankel(1, x)[1])
+    return _upwards(order, x, _bessel_y01(0, x), _bessel_y01(1, x))
+
+
+_FAR = 200.0
+"""From here on Hankel's expansion is exact to the last digits for orders 0 and 1."""
+
+
+def _upwards(order: int, x: float, low: float, high: float) -> float:
+    """The solution of Bessel's recurrence at `order` from its values at 0 and 1."""
     if order == 0:
         return low
+    if order > 10_000_000:
+        raise NotEvaluable("asks for a Bessel function of too high an order")
     for n in range(1, order):
         low, high = high, 2 * n / x * high - low
+        if math.isinf(high):
+            raise OverflowError
     return high
+
+
+def _hankel(order: int, x: float) -> tuple[float, float]:
+    """(J, Y) for large x: Hankel's asymptotic expansion."""
+    square = 4 * order * order
+    p = q = 0.0
+    term = 1.0
+    for k in range(40):
+        if k % 2:
+            q += term if k % 4 == 1 else -term
+        else:
+            p += term if k % 4 == 0 else -term
+        step = (square - (2 * k + 1) ** 2) / ((k + 1) * 8 * x)
+        if abs(term * step) < _EPS * 1e-2:
+            break
+        term *= step
+    shift = (order / 2 + 0.25) * math.pi
+    cosine = math.cos(x) * math.cos(shift) + math.sin(x) * math.sin(shift)
+    sine = math.sin(x) * math.cos(shift) - math.cos(x) * math.sin(shift)
+    scale = math.sqrt(2 / (math.pi * x))
+    return scale * (p * cosine - q * sine), scale * (p * sine + q * cosine)
 
 
 def _bessel_y01(order: int, x: float) -> float:

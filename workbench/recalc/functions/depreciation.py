@@ -10,7 +10,7 @@ from workbench.recalc.functions._dates import year_fraction
 from workbench.recalc.functions._decimal import NEAREST, rounded
 from workbench.recalc.functions._toolpak import toolpak
 from workbench.recalc.registry import LOGICAL, NUMBER, opt, scalar, vector
-from workbench.recalc.values import CellErrorValue, Failure, Floats, Scalar, codes_where
+from workbench.recalc.values import CellErrorValue, Failure, Floats, NotEvaluable, Scalar, codes_where
 
 _NUM = CellErrorValue.NUM
 
@@ -42,14 +42,13 @@ def db(cost: float, salvage: float, life: float, period: float, months: float) -
     if cost == 0:
         return 0.0
     rate = rounded(1 - (salvage / cost) ** (1 / life), 3, NEAREST)
-    written = cost * rate * month / 12
+    first = cost * rate * month / 12
     if at == 1:
-        return written
-    now = written
-    for _ in range(2, min(at, math.floor(life)) + 1):
-        now = (cost - written) * rate
-        written += now
-    return (cost - written) * rate * (12 - month) / 12 if at > life else now
+        return first
+    whole = min(at, math.floor(life))
+    if at > life:
+        return (cost - first) * (1 - rate) ** (whole - 1) * rate * (12 - month) / 12
+    return (cost - first) * (1 - rate) ** (at - 2) * rate
 
 
 @scalar("DDB", NUMBER, NUMBER, NUMBER, NUMBER, opt(NUMBER, 2.0, empty=True))
@@ -74,6 +73,8 @@ def vdb(cost: float, salvage: float, life: float, start: float, end: float, fact
     """Declining balance over part of the life; straight-line from where that writes off more, unless `no_switch`."""
     _demand(cost >= 0 and salvage >= 0 and life > 0 and 0 <= start <= end <= life and factor > 0)
     first, last = math.floor(start), math.ceil(end)
+    if last > 1_000_000:
+        raise NotEvaluable("asks for the depreciation of too many periods")
     if no_switch:
         total = 0.0
         for period in range(first + 1, last + 1):
@@ -150,6 +151,8 @@ def amordegrc(
     rest = cost - salvage
     for n in range(at):
         now = rounded(rate * cost, 0, NEAREST)
+        if now == 0:
+            return 0.0
         rest -= now
         if rest < 0:
             return rounded(cost * 0.5, 0, NEAREST) if at - n <= 1 else 0.0

@@ -37,6 +37,8 @@ def binom_dist_range(trials: float, p: float, low: float, high: float | None) ->
     n, first = math.trunc(trials), math.trunc(low)
     last = first if high is None else math.trunc(high)
     _demand(n >= 0 and 0 <= p <= 1 and 0 <= first <= last <= n)
+    if last - first > 1000:
+        return binomial_cdf(last, n, p) - (binomial_cdf(first - 1, n, p) if first else 0.0)
     return math.fsum(special.binomial_density(k, n, p, 1 - p) for k in range(first, last + 1))
 
 
@@ -85,8 +87,28 @@ def hypgeom_dist(found: float, drawn: float, marked: float, size: float, cumulat
     k, n, m, all_ = (math.trunc(v) for v in (found, drawn, marked, size))
     lowest = max(0, n - all_ + m)
     _demand(lowest <= k <= min(n, m) and 0 < n <= all_ and 0 < m <= all_)
-    chosen = range(lowest, k + 1) if cumulative else range(k, k + 1)
-    return math.fsum(_hypergeometric(i, n, m, all_) for i in chosen)
+    if not cumulative:
+        return _hypergeometric(k, n, m, all_)
+    if k * all_ <= n * m:
+        return _hypergeometric_tail(k, lowest, -1, n, m, all_)
+    return 1 - _hypergeometric_tail(k + 1, min(n, m), 1, n, m, all_)
+
+
+def _hypergeometric_tail(start: int, end: int, step: int, n: int, m: int, size: int) -> float:
+    """Sum of the probabilities from `start`, on the way down from the mode, to `end`."""
+    if (end - start) * step < 0:
+        return 0.0
+    term = _hypergeometric(start, n, m, size)
+    terms = [term]
+    for i in range(start, end, step):
+        if step > 0:
+            term *= (m - i) * (n - i) / ((i + 1) * (size - m - n + i + 1))
+        else:
+            term *= i * (size - m - n + i) / ((m - i + 1) * (n - i + 1))
+        terms.append(term)
+        if term < terms[0] * 1e-20:
+            break
+    return math.fsum(terms)
 
 
 def _hypergeometric(k: int, n: int, m: int, size: int) -> float:

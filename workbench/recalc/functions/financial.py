@@ -16,7 +16,17 @@ from workbench.recalc.coerce import to_numbers
 from workbench.recalc.functions import _samples
 from workbench.recalc.functions._toolpak import strict_number, toolpak
 from workbench.recalc.registry import ARRAY, NUMBER, RANGE, Call, lane, lazy, opt, scalar, vector
-from workbench.recalc.values import CellErrorValue, Failure, Floats, Objects, Scalar, Value, codes_where, with_errors
+from workbench.recalc.values import (
+    CellErrorValue,
+    Failure,
+    Floats,
+    NotEvaluable,
+    Objects,
+    Scalar,
+    Value,
+    codes_where,
+    with_errors,
+)
 from workbench.recalc.values import numbers as number_value
 
 _NUM = CellErrorValue.NUM
@@ -124,7 +134,7 @@ def ispmt(rate: Floats, period: Floats, periods: Floats, present: Floats) -> tup
 def cumipmt(rate: float, periods: float, present: float, start: float, end: float, when: float) -> Scalar:
     """Interest paid from one period to another."""
     span = _span(rate, periods, present, start, end, when)
-    return float(sum(float(_interest(rate, p, periods, present, 0.0, when)) for p in span))
+    return float(np.sum(_interest(rate, span, periods, present, 0.0, when)))
 
 
 @toolpak("CUMPRINC", NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER)
@@ -132,13 +142,16 @@ def cumprinc(rate: float, periods: float, present: float, start: float, end: flo
     """What is paid back from one period to another."""
     span = _span(rate, periods, present, start, end, when)
     each = float(payment_of(rate, periods, present, 0.0, when))
-    return float(sum(each - float(_interest(rate, p, periods, present, 0.0, when)) for p in span))
+    return float(np.sum(each - _interest(rate, span, periods, present, 0.0, when)))
 
 
-def _span(rate: float, periods: float, present: float, start: float, end: float, when: float) -> range:
+def _span(rate: float, periods: float, present: float, start: float, end: float, when: float) -> Floats:
+    """The numbers of the periods asked for."""
     _demand(rate > 0 and periods > 0 and present > 0 and when in (0, 1))
     _demand(1 <= start <= end <= periods)
-    return range(math.ceil(start), math.floor(end) + 1)
+    if end - start > 10_000_000:
+        raise NotEvaluable("asks for the interest of too many periods")
+    return np.arange(math.ceil(start), math.floor(end) + 1, dtype=np.float64)
 
 
 @scalar("RATE", NUMBER, NUMBER, NUMBER, opt(NUMBER, 0.0), opt(NUMBER, 0.0), opt(NUMBER, 0.1, empty=True))

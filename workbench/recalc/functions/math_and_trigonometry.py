@@ -221,7 +221,7 @@ def combina(n: float, k: float) -> Scalar:
 def chosen(n: int, k: int) -> float:
     """C(n, k); Overflow where it is no float."""
     k = min(k, n - k)
-    if k > 100_000:
+    if k > 1000 and math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) > 720:
         raise OverflowError
     return float(math.comb(n, k))
 
