@@ -11,9 +11,8 @@ own pool in `sparse_op`.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
 
-from numba import njit, prange, types
+from numba import prange, types
 
 from workbench.calibration.codegen import (
     LANES,
@@ -29,6 +28,7 @@ from workbench.calibration.codegen import (
     take_next,
     transpose,
 )
+from workbench.calibration.compiling import compiled
 
 KERNEL_VERSION = "1"
 """Changes whenever the kernel's speed may have changed; part of every cached measurement's key."""
@@ -58,7 +58,9 @@ class Job(IntEnum):
     SCRATCH = 16
     SCRATCH_STRIDE = 17
     """Bytes of scratch of a worker: its counter of units taken, its packed tile, its result tile."""
-    SIZE = 18
+    SCALES = 18
+    """fp32[N], of the int8 kernel; `BIAS` holds its offsets."""
+    SIZE = 19
 
 
 ROWS = LANES // 4
@@ -85,10 +87,7 @@ def scratch_bytes(inputs: int) -> int:
     return _COUNTER + _FLOAT * TILE * (inputs + LANES) + 256
 
 
-_options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
-
-
-@njit(types.void(types.int64), **_options)
+@compiled(types.void(types.int64))
 def plan(job: int) -> None:
     """Divide the job's tokens among its workers; sets WIDTH, CHUNKS, UNITS and the counters."""
     tokens, workers = load_int64(job, _M), load_int64(job, _WORKERS)
@@ -108,7 +107,7 @@ def plan(job: int) -> None:
         store_int64(load_int64(job, _SCRATCH) + worker * load_int64(job, _STRIDE), 0, 0)
 
 
-@njit(types.void(*[types.int64] * 6), **_options)
+@compiled(types.void(*[types.int64] * 6))
 def _pack_rows(x: int, tile: int, inputs: int, tokens: int, start: int, width: int) -> None:
     """Row-major activations (M x K), tokens `start`…: transposed into the tile."""
     stride = inputs * _FLOAT
@@ -126,7 +125,7 @@ def _pack_rows(x: int, tile: int, inputs: int, tokens: int, start: int, width: i
             move_float(source + k * _FLOAT, tile + k * _ROW_BYTES + j * _FLOAT)
 
 
-@njit(types.void(*[types.int64] * 6), **_options)
+@compiled(types.void(*[types.int64] * 6))
 def _pack_features(x: int, tile: int, inputs: int, tokens: int, start: int, width: int) -> None:
     """Feature-major activations (K x M), tokens `start`…: copied into the tile."""
     source = x + start * _FLOAT
@@ -139,7 +138,7 @@ def _pack_features(x: int, tile: int, inputs: int, tokens: int, start: int, widt
                 move_float(source + (k * tokens + j) * _FLOAT, tile + k * _ROW_BYTES + j * _FLOAT)
 
 
-@njit(types.void(*[types.int64] * 6), **_options)
+@compiled(types.void(*[types.int64] * 6))
 def _block_row(job: int, row: int, tile: int, width: int, out: int, stride: int) -> None:
     """4 output channels x `width` tokens (rounded up to whole vectors)."""
     values, columns, starts = load_int64(job, _VALUES), load_int64(job, _COLUMNS), load_int64(job, _STARTS)
@@ -155,7 +154,7 @@ def _block_row(job: int, row: int, tile: int, width: int, out: int, stride: int)
         _rows1(values, columns, first, last, tile, bias, out, stride)
 
 
-@njit(types.void(*[types.int64] * 7), **_options)
+@compiled(types.void(*[types.int64] * 7))
 def _rows_out(job: int, tile: int, result: int, first: int, last: int, start: int, width: int) -> None:
     """Block rows `first` to `last` of a tile into row-major Y (M x N)."""
     outputs, activation = load_int64(job, _N), load_int64(job, _ACT)
@@ -177,7 +176,7 @@ def _rows_out(job: int, tile: int, result: int, first: int, last: int, start: in
                 move_float(result + r * _ROW_BYTES + j * _FLOAT, target + j * stride + r * _FLOAT)
 
 
-@njit(types.void(*[types.int64] * 7), **_options)
+@compiled(types.void(*[types.int64] * 7))
 def _features_out(job: int, tile: int, result: int, first: int, last: int, start: int, width: int) -> None:
     """Block rows `first` to `last` of a tile into feature-major Y (N x M)."""
     tokens, activation = load_int64(job, _M), load_int64(job, _ACT)
@@ -199,7 +198,7 @@ def _features_out(job: int, tile: int, result: int, first: int, last: int, start
                 move_float(result + r * _ROW_BYTES + j * _FLOAT, target + r * stride + j * _FLOAT)
 
 
-@njit(types.void(types.int64, types.int64), **_options)
+@compiled(types.void(types.int64, types.int64))
 def work(job: int, worker: int) -> None:
     """Take units of the job until none is left. Any number of workers may run at once, each with its index."""
     units, chunks = load_int64(job, _UNITS), load_int64(job, _CHUNKS)
@@ -235,7 +234,7 @@ def work(job: int, worker: int) -> None:
                 _rows_out(job, tile, result, first, last, start, width)
 
 
-@njit(types.void(types.int64), parallel=True, **_options)
+@compiled(types.void(types.int64), parallel=True)
 def run(job: int) -> None:
     """Do the whole job on as many Numba threads as it has workers; returns when it is done."""
     plan(job)
@@ -243,7 +242,7 @@ def run(job: int) -> None:
         work(job, worker)
 
 
-@njit(types.void(types.int64), **_options)
+@compiled(types.void(types.int64))
 def run_alone(job: int) -> None:
     """Do the whole job on the calling thread."""
     plan(job)

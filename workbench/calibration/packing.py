@@ -8,6 +8,13 @@ by 4, is block compressed rows:
     columns  int32[blocks]     the block's input channel
     starts   int32[N/4 + 1]    block row r holds blocks starts[r] up to starts[r + 1]
 
+The int8 form takes the blocks of a block row four at a time (*groups*; the last one is filled with zeros at
+input channel 0), so that four input channels of a token meet in one 32-bit lane:
+
+    values   int8[groups, 4, 4]   output channel by block
+    columns  int32[groups, 4]
+    starts   int32[N/4 + 1]       in groups
+
 Explicit zeros inside a kept block stay; no padding, so 90 % zero blocks take 0.1 x 20/16 of the dense bytes.
 """
 
@@ -71,6 +78,44 @@ def pack(weight: NDArray[np.floating]) -> PackedWeight:
     np.cumsum(kept.sum(axis=1), out=starts[1:])
     columns = np.ascontiguousarray(np.nonzero(kept)[1], dtype=np.int32)
     return PackedWeight(outputs, inputs, np.ascontiguousarray(blocks[kept], dtype=np.float32), columns, starts)
+
+
+@dataclass(frozen=True, eq=False)
+class PackedInt8:
+    """An N x K int8 weight in groups of four blocks; see the module's text."""
+
+    outputs: int
+    inputs: int
+    blocks: int
+    """Stored blocks, without the filling."""
+    values: NDArray[np.int8]
+    columns: Ints
+    starts: Ints
+
+    def flops(self, tokens: int) -> int:
+        """Operations on stored values for `tokens` columns, 2 per multiply-add."""
+        return 2 * BLOCK_ROWS * self.blocks * tokens
+
+    def copy(self) -> PackedInt8:
+        """The same weight elsewhere in memory."""
+        arrays = (self.values.copy(), self.columns.copy(), self.starts.copy())
+        return PackedInt8(self.outputs, self.inputs, self.blocks, *arrays)
+
+
+def pack_int8(weight: NDArray[np.int8]) -> PackedInt8:
+    """The int8 form of an N x K weight whose zero point is 0. Raises `ValueError` as `pack` does."""
+    packed = pack(weight.astype(np.float32))
+    counts = np.diff(packed.starts)
+    groups = -(-counts // 4)
+    starts = np.zeros(len(packed.starts), np.int32)
+    np.cumsum(groups, out=starts[1:])
+    places = np.arange(len(packed.columns)) - np.repeat(packed.starts[:-1] - 4 * starts[:-1], counts)
+    values = np.zeros((4 * int(starts[-1]), BLOCK_ROWS), np.int8)
+    columns = np.zeros(4 * int(starts[-1]), np.int32)
+    values[places] = packed.values.astype(np.int8)
+    columns[places] = packed.columns
+    turned = np.ascontiguousarray(values.reshape(-1, 4, BLOCK_ROWS).transpose(0, 2, 1))
+    return PackedInt8(*packed.shape, len(packed.columns), turned, columns.reshape(-1, 4), starts)
 
 
 def unpack(packed: PackedWeight) -> Floats:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.calibration.packing import PackedWeight, pack
+from workbench.calibration.packing import PackedInt8, PackedWeight, pack, pack_int8
 from workbench.errors import MissingExtra
 
 Floats = NDArray[np.float32]
@@ -56,9 +56,16 @@ class JobMemory:
 
 
 def job_memory(
-    packed: PackedWeight, *, bias: Floats | None, activation: str, layout: Layout, workers: int, spare: int = 0
+    packed: PackedWeight | PackedInt8,
+    *,
+    bias: Floats | None,
+    activation: str,
+    layout: Layout,
+    workers: int,
+    spare: int = 0,
+    scales: Floats | None = None,
 ) -> JobMemory:
-    """A job without X, Y and M; `spare` slots more than the kernel needs.
+    """A job without X, Y and M; `spare` slots more than the kernel needs, `scales` for an int8 one.
 
     Raises `ValueError` for an unknown activation or a bias whose length is not N.
     """
@@ -88,9 +95,10 @@ def job_memory(
         (Job.ACTIVATION, ACTIVATIONS[activation]),
         (Job.SCRATCH, aligned),
         (Job.SCRATCH_STRIDE, stride),
+        (Job.SCALES, 0 if scales is None else scales.ctypes.data),
     ):
         slots[slot] = value
-    return JobMemory(slots, (packed, offsets, scratch))
+    return JobMemory(slots, (packed, offsets, scratch, scales))
 
 
 class SparseProduct:
@@ -132,6 +140,63 @@ class SparseProduct:
         slots[Job.X], slots[Job.Y], slots[Job.M] = x.ctypes.data, self._result.ctypes.data, tokens
         (run if self._threads > 1 else run_alone)(self._job.address)
         return self._result
+
+
+def int8_unavailable() -> str:
+    """Why the int8 kernel can't run on this machine; empty where it can."""
+    from workbench.calibration.codegen_int8 import has_vnni
+
+    return "" if has_vnni() else "the int8 kernel needs AVX-512 VNNI, which this CPU does not have"
+
+
+@dataclass(frozen=True, eq=False)
+class Int8Linear:
+    """act(scale·(W·(X - zero)) + bias) for u8 X: `scale` fp32[N] is that of X times that of W, whose zero is 0."""
+
+    weight: NDArray[np.int8]
+    scale: Floats
+    zero: int = 0
+    bias: Floats | None = None
+    activation: str = ""
+
+    def job(self, workers: int, spare: int = 0, packed: PackedInt8 | None = None) -> JobMemory:
+        """The kernel's job; row-major. Raises `ValueError` as `job_memory` and `pack` do."""
+        packed = packed or pack_int8(self.weight)
+        scales = np.ascontiguousarray(np.broadcast_to(self.scale, packed.outputs), dtype=np.float32)
+        offsets = -np.float32(self.zero) * self.weight.astype(np.float32).sum(axis=1) * scales
+        if self.bias is not None:
+            offsets = offsets + self.bias
+        return job_memory(
+            packed, bias=offsets.astype(np.float32), activation=self.activation, layout="row", workers=workers,
+            spare=spare, scales=scales,
+        )  # fmt: skip
+
+
+class SparseInt8Product:
+    """Our int8 4x1 kernel on the calling thread: u8 M x K to fp32 M x N."""
+
+    def __init__(self, linear: Int8Linear) -> None:
+        """Raises `MissingExtra` without Numba, `ValueError` for a weight without 4x1 blocks or a CPU without VNNI."""
+        require_numba()
+        reason = int8_unavailable()
+        if reason:
+            raise ValueError(reason)
+        self._linear = linear
+        self._job = linear.job(1)
+
+    def __call__(self, activations: NDArray[np.uint8]) -> Floats:
+        """Y for X."""
+        from workbench.calibration.kernels import Job
+        from workbench.calibration.kernels_int8 import run_int8_alone
+
+        x = np.ascontiguousarray(activations, dtype=np.uint8)
+        if x.ndim != 2 or x.shape[1] != self._linear.weight.shape[1]:
+            raise ValueError(f"activations of shape {x.shape} for a weight {self._linear.weight.shape}")
+        result = np.empty((x.shape[0], self._linear.weight.shape[0]), np.float32)
+        slots = self._job.slots
+        slots[Job.X], slots[Job.Y], slots[Job.M] = x.ctypes.data, result.ctypes.data, x.shape[0]
+        run_int8_alone(self._job.address)
+        return result
 
 
 class DenseNumpy:

@@ -1,4 +1,4 @@
-"""The sparse kernel as an operator of ONNX Runtime: `Sparse4x1` of domain `workbench.calibration`.
+"""The sparse kernels as operators of ONNX Runtime: `Sparse4x1` and `Sparse4x1Int8` of domain `workbench.calibration`.
 
 A node has one input, the activations [..., K] (feature-major: [K, M]), and one output [..., N] ([N, M]).
 Its attribute `job` is the address of a job in this process, which holds weight, bias and activation. The
@@ -16,17 +16,21 @@ from typing import Any
 
 import numpy as np
 import onnx
-from numba import cfunc, types
+from numba import types
 from onnx import helper
 
 from workbench.calibration.codegen import call1, call2, call3, call5, load_int64, store_int64
+from workbench.calibration.compiling import callback
 from workbench.calibration.kernels import Job, plan, work
-from workbench.calibration.packing import PackedWeight
-from workbench.calibration.product import Floats, JobMemory, Layout, job_memory
+from workbench.calibration.packing import PackedInt8, PackedWeight
+from workbench.calibration.product import Floats, Int8Linear, JobMemory, Layout, int8_unavailable, job_memory
 from workbench.calibration.runtime import API_VERSION, Api, CustomOperators, call, function_address
 
 DOMAIN = "workbench.calibration"
 OPERATOR = "Sparse4x1"
+"""fp32 activations."""
+INT8_OPERATOR = "Sparse4x1Int8"
+"""u8 activations, fp32 result."""
 _RANK = 8
 _INVALID_ARGUMENT = 2
 
@@ -74,12 +78,12 @@ _N, _K, _M, _FEATURE = int(Job.N), int(Job.K), int(Job.M), int(Job.FEATURE_MAJOR
 ) = (int(slot) for slot in _Slot)  # fmt: skip
 
 
-@cfunc(types.void(types.int64, types.int64), cache=True)
+@callback(types.void(types.int64, types.int64))
 def _work(job: int, worker: int) -> None:
     work(job, worker)
 
 
-@cfunc(types.int64(types.int64, types.int64), cache=True)
+@callback(types.int64(types.int64, types.int64))
 def _compute(job: int, context: int) -> int:
     """KernelComputeV2: returns null, or an OrtStatus that ONNX Runtime reports."""
     status: int = call3(load_int64(job, _GET_INPUT), context, 0, job + 8 * _VALUE)
@@ -118,7 +122,7 @@ def _compute(job: int, context: int) -> int:
         return status
     plan(job)
     if load_int64(job, _UNITS) < 2 or load_int64(job, _WORKERS) < 2:
-        work(job, 0)
+        call2(load_int64(job, _WORK), job, 0)
         return 0
     parallel_for, workers = load_int64(job, _PARALLEL_FOR), load_int64(job, _WORKERS)
     return int(call5(parallel_for, context, load_int64(job, _WORK), workers, 0, job))
@@ -129,16 +133,30 @@ def operator_job(
 ) -> JobMemory:
     """The job of a `Sparse4x1` node for a session of `threads` threads; it must outlive the session."""
     job = job_memory(packed, bias=bias, activation=activation, layout=layout, workers=threads, spare=_SPARE)
+    return _for_operator(job, int(_work.address or 0))
+
+
+def int8_job(linear: Int8Linear, *, threads: int, packed: PackedInt8 | None = None) -> JobMemory:
+    """The job of a `Sparse4x1Int8` node, as `operator_job`. Raises `ValueError` on a CPU without VNNI."""
+    reason = int8_unavailable()
+    if reason:
+        raise ValueError(reason)
+    from workbench.calibration.kernels_int8 import work_int8_callback
+
+    return _for_operator(linear.job(threads, _SPARE, packed), int(work_int8_callback.address or 0))
+
+
+def _for_operator(job: JobMemory, work_address: int) -> JobMemory:
     for slot, function in _API_SLOTS.items():
         job.slots[slot] = np.int64(function_address(function))
-    job.slots[_Slot.WORK] = np.int64(int(_work.address or 0))
+    job.slots[_Slot.WORK] = np.int64(work_address)
     job.slots[_Slot.MESSAGE] = ctypes.addressof(_MESSAGE)
     return job
 
 
-def sparse_node(job: JobMemory, activations: str, output: str, name: str) -> onnx.NodeProto:
+def sparse_node(job: JobMemory, activations: str, output: str, name: str, operator: str = OPERATOR) -> onnx.NodeProto:
     """The node that runs `job`."""
-    return helper.make_node(OPERATOR, [activations], [output], name=name, domain=DOMAIN, job=job.address)
+    return helper.make_node(operator, [activations], [output], name=name, domain=DOMAIN, job=job.address)
 
 
 _P = ctypes.c_void_p
@@ -172,7 +190,7 @@ class _CustomOp(ctypes.Structure):
     _fields_ = [("version", ctypes.c_uint32), *_SIGNATURES.items()]
 
 
-_NAME = ctypes.create_string_buffer(OPERATOR.encode())
+_NAMES = {name: ctypes.create_string_buffer(name.encode()) for name in (OPERATOR, INT8_OPERATOR)}
 
 
 def _create_kernel(operator: int, api: int, info: int) -> int:
@@ -182,12 +200,10 @@ def _create_kernel(operator: int, api: int, info: int) -> int:
     return job.value
 
 
-_FLOAT = 1
+_FLOAT, _UINT8 = 1, 2
 _BODIES: dict[str, Any] = {
     "CreateKernel": _create_kernel,
-    "GetName": lambda op: ctypes.addressof(_NAME),
     "GetExecutionProviderType": lambda op: None,
-    "GetInputType": lambda op, index: _FLOAT,
     "GetInputTypeCount": lambda op: 1,
     "GetOutputType": lambda op, index: _FLOAT,
     "GetOutputTypeCount": lambda op: 1,
@@ -205,16 +221,21 @@ _BODIES: dict[str, Any] = {
 
 
 @cache
-def _custom_operator() -> _CustomOp:
-    """The `OrtCustomOp` of `Sparse4x1`; made once, kept for the life of the process."""
+def _custom_operator(operator_name: str) -> _CustomOp:
+    """The `OrtCustomOp` of an operator; made once, kept for the life of the process."""
     operator = _CustomOp(version=API_VERSION)
-    for name, body in _BODIES.items():
+    element = _UINT8 if operator_name == INT8_OPERATOR else _FLOAT
+    own = {
+        "GetName": lambda op: ctypes.addressof(_NAMES[operator_name]),
+        "GetInputType": lambda op, index: element,
+    }
+    for name, body in (_BODIES | own).items():
         setattr(operator, name, _SIGNATURES[name](body))
     operator.KernelComputeV2 = _compute.address
     return operator
 
 
 def custom_operators(jobs: Sequence[JobMemory]) -> CustomOperators:
-    """`Sparse4x1` for a session whose nodes run `jobs`."""
-    operator = _custom_operator()
-    return CustomOperators(DOMAIN, (ctypes.addressof(operator),), (operator, *jobs))
+    """Both operators for a session whose nodes run `jobs`."""
+    operators = [_custom_operator(name) for name in _NAMES]
+    return CustomOperators(DOMAIN, tuple(map(ctypes.addressof, operators)), (*operators, *jobs))
