@@ -18,6 +18,7 @@ from workbench.book.plan import read_plan
 from workbench.calibration import measure
 from workbench.calibration.cache import CalibrationCache, MeasuredLevel
 from workbench.calibration.measure import Calibration, ShapeMeasurement
+from workbench.calibration.product import int8_unavailable
 from workbench.cli.calibrate import app
 from workbench.errors import BookError, MissingExtra, WorkbenchError
 from workbench.profile import RatioRow, RatioTable
@@ -39,13 +40,23 @@ class Stub:
         self.asked: list[tuple[dict[Shape, int], tuple[float, ...], int]] = []
 
     def __call__(
-        self, shapes: Iterable[Shape], levels: Sequence[float], tokens: Mapping[Shape, int], threads: int, **_: object
+        self,
+        shapes: Iterable[Shape],
+        levels: Sequence[float],
+        tokens: Mapping[Shape, int],
+        threads: int,
+        *,
+        dtypes: Mapping[Shape, str],
+        **_: object,
     ) -> Calibration:
+        self.dtypes = dtypes
         self.asked.append((dict(tokens), tuple(levels), threads))
         rows, found = [], []
         for shape in shapes:
             values = {level: measured_level(10 * level, self.spread, self.blocks) for level in levels}
-            found.append(ShapeMeasurement(shape, tokens[shape], threads, "row", values, "2026-01-02", False))
+            found.append(
+                ShapeMeasurement(shape, tokens[shape], threads, "row", dtypes[shape], values, "2026-01-02", False)
+            )
             rows.append(
                 RatioRow(shape, {k: v.ratio for k, v in values.items()}, 1.0, "measured here: stub, 2026-01-02")
             )
@@ -148,13 +159,43 @@ def test_another_output_leaves_the_book_as_it_was(book: Path, tmp_path: Path) ->
     assert open_book(tmp_path / "other.xlsx").ratio_table().rows[0].ratios[0.9] == 9.0
 
 
-def test_int8_operators_are_not_given_fp32_ratios(tmp_path: Path) -> None:
+def test_int8_operators_are_measured_with_the_int8_kernel(tmp_path: Path) -> None:
     path = tmp_path / "int8.xlsx"
     write_book([profile_model("bert_mini_int8", iterations=1, warmup=0, sessions=1)], path)
-    (done,) = calibrate_book(path, measure=Stub())
-    refused = {row.label: row.reason for row in done.rows if "s8" in row.reason}
-    assert "256x1024" in refused
-    assert all("the kernel does fp32" in reason for reason in refused.values())
+    machine = Stub()
+    calibrate_book(path, measure=machine)
+    assert machine.dtypes[256, 1024] == "int8"
+
+
+def test_other_element_types_are_not_given_ratios_of_these(book: Path) -> None:
+    shape = next(iter(shapes_of(book)))
+    edits: dict[str, str | int | float] = {
+        f"ops_baseline[{o.name}][input dtype]": "fp16;fp16"
+        for o in read_plan(open_book(book)).operators
+        if o.label == shape
+    }
+    recompute(book, edits=edits)
+    (done,) = calibrate_book(book, measure=Stub())
+    row = next(row for row in done.rows if row.label == shape)
+    assert not row.written
+    assert row.reason == "its operators take fp16 by fp16; the kernels do fp32, and u8 by s8"
+
+
+def test_a_shape_is_measured_where_most_of_its_time_goes(book: Path) -> None:
+    layers = [o for o in read_plan(open_book(book)).operators if o.supported]
+    shape = next(o.label for o in layers if sum(p.label == o.label for p in layers) > 1)
+    first, second, *_ = (o for o in layers if o.label == shape)
+    edits: dict[str, str | int | float] = {
+        f"ops_baseline[{first.name}][input shape]": f"3x{first.shape[1]};{shape}",
+        f"ops_baseline[{first.name}][operator latency (ms)]": 1000.0,
+    }
+    recompute(book, edits=edits)
+    machine = Stub()
+    (done,) = calibrate_book(book, measure=machine)
+    assert machine.asked[0][0][first.shape] == 3  # type: ignore[index]
+    row = next(row for row in done.rows if row.label == shape)
+    assert row.note.startswith("measured as fp32 at M=3, where ")
+    assert row.note.endswith(f"it also runs as fp32 at M={second.tokens}")
 
 
 def test_without_numba_the_extra_is_named(book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,6 +265,21 @@ def test_noisy_measurements_are_not_kept(tmp_path: Path, monkeypatch: pytest.Mon
 def test_shapes_without_4x1_blocks_are_skipped_with_a_reason() -> None:
     found = measure.calibrate_shapes([(6, 16), (8, 3, 3, 3)], tokens=32)
     assert found.skipped == {(6, 16): "6 output channels are not divisible by 4", (8, 3, 3, 3): "rank 4, not a matrix"}
+
+
+def test_an_int8_shape_says_so_in_its_source_or_why_not() -> None:
+    found = measure.calibrate_shapes([(64, 64)], [0.9], 64, dtypes={(64, 64): "int8"}, budget_s=0.2)
+    if int8_unavailable():
+        assert found.skipped == {(64, 64): int8_unavailable()}
+    else:
+        assert "int8, M=64" in found.table.rows[0].source
+
+
+def test_a_cpu_without_vnni_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.calibration.codegen_int8.has_vnni", lambda: False)
+    found = measure.calibrate_shapes([(64, 64)], [0.9], 64, dtypes={(64, 64): "int8"}, budget_s=0.2)
+    assert found.skipped == {(64, 64): "the int8 kernel needs AVX-512 VNNI, which this CPU does not have"}
+    assert not found.shapes
 
 
 @pytest.mark.parametrize("layout", ["row", "feature"])

@@ -85,3 +85,20 @@ def test_scale_and_zero_point_by_hand() -> None:
     linear = Int8Linear(weight, np.full(4, 0.5, np.float32), 10, np.array([0, 0, 1, 7], np.float32))
     # (x - 10) = [2, -4]; sums 4, 4, -2, 0; halved, plus bias.
     assert SparseInt8Product(linear)(np.array([[12, 6]], np.uint8)).tolist() == [[2, 2, 0, 7]]
+
+
+@needs_vnni
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("tokens", [1, 37, 130])
+def test_inside_onnx_runtime_equals_its_integer_product(tokens: int, threads: int) -> None:
+    from workbench.calibration.measure import dense_int8_session, sparse_int8_session
+
+    rng = np.random.default_rng(tokens)
+    weight = random_weight(rng, 64, 50, 0.7)
+    linear = Int8Linear(weight, rng.uniform(0.001, 0.01, 64).astype(np.float32), 77)
+    x = rng.integers(0, 256, (tokens, 50), np.uint8)
+    with dense_int8_session(linear, tokens, threads) as usual, sparse_int8_session(linear, tokens, threads) as own:
+        usual.feed({"x": x})
+        own.feed({"x": x})
+        for expected, found in zip(usual.outputs(), own.outputs(), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from workbench.book.plan import Plan, read_plan
 from workbench.book.read import Book, open_book
 from workbench.calibration.cache import CalibrationCache
-from workbench.calibration.measure import DTYPE, Calibration, ShapeMeasurement, calibrate_shapes, is_noisy
+from workbench.calibration.measure import Calibration, ShapeMeasurement, calibrate_shapes, is_noisy
 from workbench.calibration.product import Layout, require_numba
 from workbench.calibration.timing import FEWEST_BLOCKS, NOISY_ABOVE
 from workbench.errors import BookError, WorkbenchError
@@ -21,6 +20,8 @@ from workbench.profiling.machine import usable_cores
 Shape = tuple[int, ...]
 Progress = Callable[[str, float], None]
 Measure = Callable[..., Calibration]
+_KERNEL_OF = {("fp32", "fp32"): "fp32", ("u8", "s8"): "int8"}
+"""Element types of activations and weight → the kernel that does them."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,9 @@ def calibrate_book(
 ) -> tuple[CalibratedProfile, ...]:
     """Measure the 4x1 perf ratios of a workbook's weight shapes here and write them into its ratio tables.
 
-    For every weight shape of supported fp32 operators of `profile` (all profiles where None), dense ONNX Runtime
-    and the sparse kernel are timed in turn at the shape's tokens and the profile's threads. `levels` are columns
-    of the table, all of them where None. Rows whose source is `user` stay unless `overwrite`; measurements that
+    For every weight shape of supported operators of `profile` (all profiles where None), fp32 or int8, dense ONNX
+    Runtime and the sparse kernel are timed in turn at the shape's tokens and the profile's threads. `levels` are
+    columns of the table, all of them where None. Rows whose source is `user` stay unless `overwrite`; measurements that
     are too noisy are not written. `budget_s` bounds the measuring of a profile. Measurements are kept in `cache`
     (of the user, where None) for other workbooks. Every formula is recalculated; `out` leaves `book` as it is.
 
@@ -98,13 +99,14 @@ def calibrate_book(
     calibrated: list[tuple[Plan, Calibration, tuple[CalibratedRow, ...]]] = []
     for number, plan in enumerate(plans):
         stage = _stage(progress, plan.profile if len(plans) > 1 else "", number, len(plans))
-        tokens, skipped, notes = _shapes(plan)
+        tokens, dtypes, skipped, notes = _shapes(plan)
         done = measure(
             tokens,
             chosen[plan.profile],
             tokens,
             plan.threads,
             layout=layout,
+            dtypes=dtypes,
             budget_s=budget_s,
             cache=kept,
             progress=stage,
@@ -158,34 +160,43 @@ def _stage(progress: Progress | None, profile: str, number: int, parts: int) -> 
     return report
 
 
-def _shapes(plan: Plan) -> tuple[dict[Shape, int], dict[Shape, str], dict[Shape, str]]:
-    """Shape → tokens to measure it at, shape → why it can't be measured, shape → what to know of it.
+def _shapes(plan: Plan) -> tuple[dict[Shape, int], dict[Shape, str], dict[Shape, str], dict[Shape, str]]:
+    """Of each shape: tokens and dtype to measure it with, why it can't be measured, what to know of it.
 
-    A shape that runs at several numbers of tokens is measured where most of its time goes.
+    A shape that runs in several ways is measured in the one where most of its time goes.
     """
-    times: dict[Shape, Counter[int]] = {}
+    times: dict[Shape, dict[tuple[str, int], float]] = {}
     skipped: dict[Shape, str] = {}
     for o in plan.operators:
         if not o.shape or not o.supported:
             continue
-        if {o.dtype, o.weight_dtype} != {DTYPE}:
-            skipped.setdefault(
-                o.shape,
-                f"its weights are {o.weight_dtype} and the kernel does {DTYPE}; ratios of one don't hold for the other",
-            )
+        dtype = _KERNEL_OF.get((o.dtype, o.weight_dtype))
+        if dtype is None:
+            reason = f"its operators take {o.dtype} by {o.weight_dtype}; the kernels do fp32, and u8 by s8"
+            skipped.setdefault(o.shape, reason)
         elif o.tokens is None:
             skipped.setdefault(o.shape, f"the tokens of operator {o.name!r} are unknown")
         else:
-            times.setdefault(o.shape, Counter())[o.tokens] += o.latency_ms  # type: ignore[assignment]
-    tokens = {shape: counts.most_common(1)[0][0] for shape, counts in times.items()}
-    notes = {
-        shape: f"measured at M={tokens[shape]}, where {counts[tokens[shape]] / counts.total():.0%} of its time goes; "
-        f"it also runs at M={', '.join(str(m) for m in sorted(counts) if m != tokens[shape])}"
-        for shape, counts in times.items()
-        if len(counts) > 1
-    }
-    notes |= {shape: f"not for all operators: {reason}" for shape, reason in skipped.items() if shape in tokens}
-    return tokens, {s: reason for s, reason in skipped.items() if s not in tokens}, notes
+            ways = times.setdefault(o.shape, {})
+            ways[dtype, o.tokens] = ways.get((dtype, o.tokens), 0.0) + o.latency_ms
+    chosen = {shape: max(ways, key=lambda way: ways[way]) for shape, ways in times.items()}
+    notes = {}
+    for shape, (dtype, tokens) in chosen.items():
+        others = [f"{d} at M={m}" for d, m in sorted(times[shape]) if (d, m) != (dtype, tokens)]
+        if others:
+            share = times[shape][dtype, tokens] / (sum(times[shape].values()) or 1.0)
+            notes[shape] = (
+                f"measured as {dtype} at M={tokens}, where {share:.0%} of its time goes; "
+                f"it also runs as {', '.join(others)}"
+            )
+        elif shape in skipped:
+            notes[shape] = f"not for all of its operators: {skipped[shape]}"
+    return (
+        {shape: tokens for shape, (_, tokens) in chosen.items()},
+        {shape: dtype for shape, (dtype, _) in chosen.items()},
+        {shape: reason for shape, reason in skipped.items() if shape not in chosen},
+        notes,
+    )
 
 
 def _rows(

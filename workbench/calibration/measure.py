@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,19 +14,20 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from workbench.calibration.cache import CacheKey, CalibrationCache, MeasuredLevel, machine_key
-from workbench.calibration.packing import PackedWeight, pack, pruning_mask
-from workbench.calibration.product import Layout, kernel_name, require_numba
+from workbench.calibration.packing import PackedInt8, PackedWeight, pack, pack_int8, pruning_mask
+from workbench.calibration.product import Int8Linear, Layout, int8_unavailable, kernel_name, require_numba
 from workbench.calibration.runtime import Session
 from workbench.calibration.timing import FEWEST_BLOCKS, NOISY_ABOVE, time_in_turn
 from workbench.profile import BLOCK_ROWS, LEVELS, RatioRow, RatioTable, Source
 
 Floats = NDArray[np.float32]
 Progress = Callable[[str, float], None]
-DTYPE = "fp32"
-"""The element type that the kernel offers; ratios of it must not stand for int8 operators."""
+DTYPES = ("fp32", "int8")
+"""Element types that the kernels offer: fp32, and u8 activations by s8 weights to fp32. A ratio holds for one."""
 REPEATS = 4
 """Products in a timed run, with weights of their own: as in a network, threads are awake and weights not at hand."""
 _OUTPUTS = tuple(f"y{i}" for i in range(REPEATS))
+_OPSETS = {"": 17, "workbench.calibration": 1, "com.microsoft": 1}
 _SECONDS_A_SHAPE = 3.0
 
 
@@ -37,6 +39,7 @@ class ShapeMeasurement:
     tokens: int
     threads: int
     layout: Layout
+    dtype: str
     levels: Mapping[float, MeasuredLevel]
     """Pruning level → what was measured."""
     measured_on: str
@@ -81,15 +84,17 @@ def calibrate_shapes(
     threads: int = 1,
     *,
     layout: Layout = "row",
+    dtypes: Mapping[tuple[int, ...], str] | None = None,
     budget_s: float | None = None,
     cache: CalibrationCache | None = None,
     progress: Progress | None = None,
 ) -> Calibration:
-    """Perf ratios of weight shapes N x K, fp32, measured on this machine.
+    """Perf ratios of weight shapes N x K measured on this machine.
 
     `tokens` is M, the rows of the activations, for all shapes or each. Both sides run as a session of ONNX
-    Runtime with one node and `threads` threads: `MatMul` with a dense weight, and the sparse kernel with random
-    4x1 zeros; packing of activations is part of the kernel's time, packing of weights is not (both are done
+    Runtime with nodes of one kind and `threads` threads: `MatMul` with a dense weight, and the sparse kernel
+    with random 4x1 zeros. For shapes that `dtypes` calls int8 these are `MatMulIntegerToFloat` and the int8
+    kernel. Packing of activations is part of the kernel's time, packing of weights is not (both are done
     once). `layout` "row" is a drop-in for MatMul; "feature" takes and gives feature-major activations.
     `budget_s` bounds the measuring; shapes left over are in `skipped`, as are those that have no 4x1 blocks.
 
@@ -105,12 +110,13 @@ def calibrate_shapes(
     for number, shape in enumerate(wanted):
         if progress:
             progress(f"measuring {'x'.join(map(str, shape))}", number / len(wanted))
-        reason = _unmeasurable(shape)
+        dtype = (dtypes or {}).get(shape, DTYPES[0])
+        reason = _unmeasurable(shape, dtype, layout)
         if reason:
             skipped[shape] = reason
             continue
         rows = tokens if isinstance(tokens, int) else tokens[shape]
-        key = CacheKey(machine, kernel, (shape[0], shape[1]), DTYPE, rows, threads, layout)
+        key = CacheKey(machine, kernel, (shape[0], shape[1]), dtype, rows, threads, layout)
         known = cache.find(key, levels) if cache else None
         if known:
             measured.append(_measurement(key, known.levels, known.measured_on, from_cache=True))
@@ -132,7 +138,11 @@ def calibrate_shapes(
     return Calibration(table, tuple(measured), skipped, machine, kernel)
 
 
-def _unmeasurable(shape: tuple[int, ...]) -> str:
+def _unmeasurable(shape: tuple[int, ...], dtype: str, layout: Layout) -> str:
+    if dtype == "int8" and int8_unavailable():
+        return int8_unavailable()
+    if dtype == "int8" and layout != "row":
+        return "the int8 kernel takes row-major activations only"
     if len(shape) != 2:
         return f"rank {len(shape)}, not a matrix"
     if min(shape) < 1:
@@ -145,14 +155,16 @@ def _unmeasurable(shape: tuple[int, ...]) -> str:
 def _measurement(
     key: CacheKey, levels: Mapping[float, MeasuredLevel], measured_on: str, *, from_cache: bool, busy: float = 0.0
 ) -> ShapeMeasurement:
-    return ShapeMeasurement(key.shape, key.tokens, key.threads, key.layout, levels, measured_on, from_cache, busy)
+    return ShapeMeasurement(
+        key.shape, key.tokens, key.threads, key.layout, key.dtype, levels, measured_on, from_cache, busy
+    )  # fmt: skip
 
 
 def _row(m: ShapeMeasurement, kernel: str, machine: str) -> RatioRow:
     doubt = "TOO NOISY, " if m.noisy else ""
     cpu = machine.split(" | ")[0]
     source = (
-        f"{Source.MEASURED.value}: {doubt}{DTYPE}, M={m.tokens}, {m.threads} threads, {m.layout}-major, "
+        f"{Source.MEASURED.value}: {doubt}{m.dtype}, M={m.tokens}, {m.threads} threads, {m.layout}-major, "
         f"±{m.spread:.0%}, {kernel}, {m.measured_on}, {cpu}"
     )
     return RatioRow(m.shape, {level: round(v.ratio, 3) for level, v in m.levels.items()}, 1.0, source)
@@ -163,13 +175,25 @@ def _measure(key: CacheKey, levels: Sequence[float], budget_s: float) -> tuple[d
     started = time.perf_counter()
     outputs, inputs = key.shape
     rng = np.random.Generator(np.random.PCG64([outputs, inputs, key.tokens]))
-    weight = rng.standard_normal((outputs, inputs), dtype=np.float32)
-    activations = rng.standard_normal((key.tokens, inputs), dtype=np.float32)
-    packed = [pack(np.where(pruning_mask(weight, level), np.float32(0), weight)) for level in levels]
     result = np.empty((key.tokens, outputs), np.float32)
-    sessions = [dense_session(weight, key.tokens, key.threads)]
+    sessions: list[Session] = []
+    packed: list[PackedWeight | PackedInt8]
+    activations: NDArray[np.generic]
     try:
-        sessions += [sparse_session(p, key.tokens, key.threads, key.layout) for p in packed]
+        if key.dtype == "int8":
+            linear = _random_linear(rng, outputs, inputs)
+            activations = rng.integers(0, 256, (key.tokens, inputs), np.uint8)
+            pruned = [replace(linear, weight=_pruned(linear.weight, level)) for level in levels]
+            packed = [pack_int8(p.weight) for p in pruned]
+            sessions += [dense_int8_session(linear, key.tokens, key.threads)]
+            sessions += [sparse_int8_session(p, key.tokens, key.threads) for p in pruned]
+        else:
+            weight = rng.standard_normal((outputs, inputs), dtype=np.float32)
+            activations = rng.standard_normal((key.tokens, inputs), dtype=np.float32)
+            fp32 = [pack(_pruned(weight, level)) for level in levels]
+            packed = list(fp32)
+            sessions += [dense_session(weight, key.tokens, key.threads)]
+            sessions += [sparse_session(p, key.tokens, key.threads, key.layout) for p in fp32]
         for number, session in enumerate(sessions):
             turned = number > 0 and key.layout == "feature"
             session.feed({"x": activations.T if turned else activations})
@@ -194,6 +218,53 @@ def _measure(key: CacheKey, levels: Sequence[float], budget_s: float) -> tuple[d
             blocks=blocks,
         )
     return found, float(np.median(times.busy))
+
+
+def _pruned(weight: NDArray[Any], level: float) -> NDArray[Any]:
+    return np.where(pruning_mask(weight, level), weight.dtype.type(0), weight)
+
+
+def _random_linear(rng: np.random.Generator, outputs: int, inputs: int) -> Int8Linear:
+    weight = rng.integers(-127, 128, (outputs, inputs), np.int8)
+    return Int8Linear(weight, np.full(outputs, 1e-3, np.float32), 128)
+
+
+def dense_int8_session(linear: Int8Linear, tokens: int, threads: int) -> Session:
+    """REPEATS times MatMulIntegerToFloat of u8 `x` (tokens x K), which QDQ products become."""
+    stored = [
+        numpy_helper.from_array(np.array(1, np.float32), "x_scale"),
+        numpy_helper.from_array(np.array(linear.zero, np.uint8), "x_zero"),
+        numpy_helper.from_array(linear.scale, "scale"),
+        numpy_helper.from_array(np.zeros(len(linear.scale), np.int8), "zero"),
+    ]
+    turned = np.ascontiguousarray(linear.weight.T)
+    stored += [numpy_helper.from_array(turned, f"w{i}") for i in range(REPEATS)]
+    nodes = [
+        helper.make_node(
+            "MatMulIntegerToFloat",
+            ["x", f"w{i}", "x_scale", "scale", "x_zero", "zero"],
+            [f"y{i}"],
+            domain="com.microsoft",
+        )
+        for i in range(REPEATS)
+    ]
+    outputs, inputs = linear.weight.shape
+    model = _model(nodes, (tokens, inputs), (tokens, outputs), stored, TensorProto.UINT8)
+    return Session(model, threads=threads, outputs=_OUTPUTS, optimize=False)
+
+
+def sparse_int8_session(linear: Int8Linear, tokens: int, threads: int) -> Session:
+    """REPEATS times the int8 sparse kernel for u8 `x`, tokens x K, in ONNX Runtime."""
+    from workbench.calibration import sparse_op
+
+    jobs = [sparse_op.int8_job(linear, threads=threads) for _ in range(REPEATS)]
+    nodes = [
+        sparse_op.sparse_node(job, "x", f"y{i}", f"sparse{i}", sparse_op.INT8_OPERATOR) for i, job in enumerate(jobs)
+    ]
+    outputs, inputs = linear.weight.shape
+    model = _model(nodes, (tokens, inputs), (tokens, outputs), [], TensorProto.UINT8)
+    custom = sparse_op.custom_operators(jobs)
+    return Session(model, threads=threads, outputs=_OUTPUTS, optimize=False, custom=custom)
 
 
 def dense_session(weight: Floats, tokens: int, threads: int) -> Session:
@@ -221,15 +292,19 @@ def sparse_session(packed: PackedWeight, tokens: int, threads: int, layout: Layo
 
 
 def _model(
-    nodes: Sequence[onnx.NodeProto], x: tuple[int, int], y: tuple[int, int], stored: Sequence[onnx.TensorProto]
+    nodes: Sequence[onnx.NodeProto],
+    x: tuple[int, int],
+    y: tuple[int, int],
+    stored: Sequence[onnx.TensorProto],
+    element: int = TensorProto.FLOAT,
 ) -> bytes:
     graph = helper.make_graph(
         nodes,
         "products",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, x)],
+        [helper.make_tensor_value_info("x", element, x)],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, y) for name in _OUTPUTS],
         stored,
     )
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("workbench.calibration", 1)]
+    opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
     data: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
     return data
