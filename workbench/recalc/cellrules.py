@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from workbench.errors import CellError
 from workbench.recalc.coerce import format_number
-from workbench.recalc.evaluate import Place, evaluate_lanes
+from workbench.recalc.evaluate import evaluate_lanes
 from workbench.recalc.lexer import FormulaError
 from workbench.recalc.model import Model
 from workbench.recalc.parser import parse
+from workbench.recalc.place import Place
 from workbench.recalc.reader import SheetPart, Source, range_region
 from workbench.recalc.references import Region
 from workbench.recalc.values import CellErrorValue, NotEvaluable, Scalar, Value, blank

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import CellError
 from workbench.recalc.cellrules import check_edit, check_value, validations_of
-from workbench.recalc.evaluate import Place
 from workbench.recalc.families import Family, Mode, shifted
 from workbench.recalc.patch import Change
+from workbench.recalc.place import Place
 from workbench.recalc.printer import address
 from workbench.recalc.reader import Source, range_region
 from workbench.recalc.references import Region

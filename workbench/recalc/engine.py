@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.recalc import functions as _functions
-from workbench.recalc.evaluate import Place, evaluate_lanes
+from workbench.recalc.evaluate import evaluate_lanes
 from workbench.recalc.families import Family, Mode
 from workbench.recalc.graph import Graph
 from workbench.recalc.model import Model
+from workbench.recalc.place import Place
 from workbench.recalc.printer import address, quoted_sheet
 from workbench.recalc.recursion import deep_recursion
 from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Region

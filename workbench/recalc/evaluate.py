@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from workbench.recalc import calling, operators
+from workbench.recalc import calling, locating, operators
 from workbench.recalc.coerce import date_system_1904
 from workbench.recalc.nodes import (
     Apply,
-    Area,
     ArrayConstant,
     Binary,
     CellReference,
@@ -24,13 +21,13 @@ from workbench.recalc.nodes import (
     NameReference,
     Node,
     Number,
-    Sheets,
     SpillReference,
     TableReference,
     Text,
     Unary,
 )
-from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Reference, Region
+from workbench.recalc.place import Place
+from workbench.recalc.references import Reference, Region
 from workbench.recalc.registry import FUNCTIONS, Call, Lambda, Operand
 from workbench.recalc.values import (
     ERROR,
@@ -47,72 +44,9 @@ from workbench.recalc.values import (
     from_rows,
     scalar,
 )
+from workbench.recalc.workspace import Workspace
 
 DEEPEST_LAMBDA = 200
-
-
-class Workspace(Protocol):
-    """What the evaluator asks of the workbook."""
-
-    date1904: bool
-    scenarios: int
-    """How many scenarios are evaluated together."""
-
-    def some_scenarios(self, start: int, stop: int) -> AbstractContextManager[None]:
-        """Evaluate only those scenarios for a while."""
-
-    def read(self, region: Region, lanes: int) -> Value:
-        """The values of `region` for so many family cells."""
-
-    @property
-    def sheet_names(self) -> tuple[str, ...]:
-        """The names of all sheets in order."""
-
-    def sheet_index(self, name: str) -> int | None:
-        """The index of a sheet by its name, without case."""
-
-    def name_definition(self, name: str, sheet: int) -> Node | None:
-        """The tree of a defined name seen from `sheet`; relative to A1."""
-
-    def table_region(self, node: TableReference, sheet: int, row: int, column: int) -> Region | None:
-        """The place of a table reference for a formula in that cell; None where it is no cell of it."""
-
-    def has_table(self, name: str) -> bool:
-        """Whether there is a table of that name."""
-
-    def spill_region(self, sheet: int, row: int, column: int) -> Region | None:
-        """The range that the array formula in that cell fills."""
-
-    def left_out(self, region: Region, *, hidden: bool, filtered: bool, nested: bool) -> Bools | None:
-        """Which cells (R, C) of a fixed region SUBTOTAL and AGGREGATE skip; None for none."""
-
-    def formula_text(self, sheet: int, row: int, column: int) -> str | None:
-        """The formula of a cell as Excel shows it, with `=`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The cells that are evaluated together: the first one, how many, and whether they go right or down."""
-
-    sheet: int
-    row: int
-    column: int
-    count: int = 1
-    across: bool = False
-
-    def part(self, start: int, count: int) -> Place:
-        """`count` of the cells, from number `start`."""
-        if self.across:
-            return Place(self.sheet, self.row, self.column + start, count, True)
-        return Place(self.sheet, self.row + start, self.column, count)
-
-    @property
-    def down_step(self) -> int:
-        return int(not self.across and self.count > 1)
-
-    @property
-    def right_step(self) -> int:
-        return int(self.across and self.count > 1)
 
 
 class Evaluation:
@@ -165,24 +99,26 @@ class Evaluation:
         node = self._nodes[which] if isinstance(which, int) else which
         kind = type(node)
         if kind is CellReference:
-            return self._cells(node)  # type: ignore[arg-type]
+            return locating.cells(self.workspace, self.place, node)  # type: ignore[arg-type]
         if kind is Number:
             return scalar(node.value)  # type: ignore[union-attr]
         match node:
             case Binary(operator, left, right):
                 if operator in (":", " ", ","):
-                    return self._joined_reference(operator, left, right)
+                    return locating.joined_reference(
+                        self.place, self.lanes, operator, self.operand(left), self.operand(right)
+                    )
                 return operators.binary(operator, self._single(left), self._single(right))
             case FunctionCall(name, arguments):
                 return self._call(name, arguments)
             case TableReference():
-                return self._table(node)
+                return locating.table(self.workspace, self.place, node)
             case NameReference():
                 return self._named(node)
             case Text(value) | Logical(value) | ErrorLiteral(value):
                 return scalar(value)
             case Unary("@", inner):
-                return self._intersected(self.operand(inner))
+                return locating.intersected(self.place, self.operand(inner))
             case Unary(operator, inner):
                 single = self._single(inner)
                 if operator == "-":
@@ -204,7 +140,7 @@ class Evaluation:
         if isinstance(operand, Value):
             return operand
         if isinstance(operand, Reference) and not self.arrays:
-            operand = self._intersected(operand)
+            operand = locating.intersected(self.place, operand)
         return self.dereferenced(operand)
 
     def dereferenced(self, operand: Operand) -> Value:
@@ -232,54 +168,11 @@ class Evaluation:
         if self.arrays:
             return self.dereferenced(operand)
         if isinstance(operand, Reference):
-            operand = self._intersected(operand)
+            operand = locating.intersected(self.place, operand)
         value = self.dereferenced(operand)
         return value if value.shape[2:] == (1, 1) else value[:, :, :1, :1]
 
     # --- references
-
-    def _cells(self, node: CellReference) -> Operand:
-        area, sheets = node.area, node.sheets
-        if sheets is None:
-            region = self._region(area, self.place.sheet)
-            return Reference((region,)) if region is not None else error(CellErrorValue.REF)
-        if sheets.book is not None:
-            raise NotEvaluable(f"reads another workbook, [{sheets.book}]{sheets.first}")
-        regions = []
-        for index in self._sheets(sheets):
-            region = self._region(area, index)
-            if region is None:
-                return error(CellErrorValue.REF)
-            regions.append(region)
-        return Reference(tuple(regions)) if regions else error(CellErrorValue.REF)
-
-    def _sheets(self, sheets: Sheets) -> range | tuple[int, ...]:
-        first = self.workspace.sheet_index(sheets.first)
-        if first is None:
-            return ()
-        if sheets.last is None:
-            return (first,)
-        last = self.workspace.sheet_index(sheets.last)
-        return () if last is None else range(min(first, last), max(first, last) + 1)
-
-    def _region(self, area: Area, sheet: int) -> Region | None:
-        return region_of(area, sheet, self.place)
-
-    def _table(self, node: TableReference) -> Operand:
-        place = self.place
-        if node.table and not self.workspace.has_table(node.table):
-            return error(CellErrorValue.REF)
-        region = self.workspace.table_region(node, place.sheet, place.row, place.column)
-        if region is None:
-            return error(CellErrorValue.VALUE if "#this row" in node.items else CellErrorValue.REF)
-        if "#this row" not in node.items or place.count == 1:
-            return Reference((region,))
-        if place.across:
-            return Reference((region,))
-        end = place.row + place.count - 1
-        if self.workspace.table_region(node, place.sheet, end, place.column) is None:
-            raise Unvectorisable
-        return Reference((Region(region.sheet, region.row1, region.column1, region.row2, region.column2, 1, 0, 1, 0),))
 
     def _named(self, node: NameReference) -> Operand:
         upper = node.name.upper()
@@ -296,7 +189,7 @@ class Evaluation:
         definition = self.workspace.name_definition(upper, sheet)
         if definition is None:
             if self.workspace.has_table(node.name):
-                return self._table(TableReference(node.name))
+                return locating.table(self.workspace, self.place, TableReference(node.name))
             function = upper.removeprefix("_XLETA.")
             if function in FUNCTIONS:
                 return Lambda((), NameReference(function), {})
@@ -318,76 +211,6 @@ class Evaluation:
             region = region.at(0)
         spilled = self.workspace.spill_region(region.sheet, region.row1, region.column1)
         return Reference((spilled,)) if spilled is not None else error(CellErrorValue.REF)
-
-    def _joined_reference(self, operator: str, left: Node, right: Node) -> Operand:
-        first, second = self.operand(left), self.operand(right)
-        for side in (first, second):
-            if isinstance(side, Value):
-                if self.lanes != (1, 1):  # INDEX gives values where its place varies
-                    raise Unvectorisable
-                return side if side.any(ERROR) else error(CellErrorValue.VALUE)
-            if isinstance(side, Lambda):
-                return error(CellErrorValue.VALUE)
-        assert isinstance(first, Reference) and isinstance(second, Reference)
-        if operator == ",":
-            return Reference(first.regions + second.regions)
-        pairs = [(a, b) for a in first.regions for b in second.regions]
-        if any(a.moves or b.moves for a, b in pairs) and self.place.count > 1:
-            raise Unvectorisable
-        if operator == ":":
-            sheets = {region.sheet for pair in pairs for region in pair}
-            if len(sheets) != 1:
-                return error(CellErrorValue.VALUE)
-            regions = [region.at(0) for region in first.regions + second.regions]
-            return Reference(
-                (
-                    Region(
-                        sheets.pop(),
-                        min(r.row1 for r in regions),
-                        min(r.column1 for r in regions),
-                        max(r.row2 for r in regions),
-                        max(r.column2 for r in regions),
-                    ),
-                )
-            )
-        common = tuple(c for a, b in pairs if (c := _common(a.at(0), b.at(0))) is not None)
-        return Reference(common) if common else error(CellErrorValue.NULL)
-
-    def _intersected(self, operand: Operand) -> Operand:
-        """Implicit intersection: the cell of a range in the formula's own row or column."""
-        if isinstance(operand, Value):
-            return operand if operand.shape[2:] == (1, 1) else operand[:, :, :1, :1]
-        if isinstance(operand, Lambda):
-            return operand
-        region = operand.single
-        if region is None:
-            return error(CellErrorValue.VALUE)
-        if region.rows == 1 and region.columns == 1 and region.rigid:
-            return operand
-        place = self.place
-        if region.moves and place.count > 1 and not region.rigid:
-            raise Unvectorisable
-        if place.count == 1 and region.moves:
-            region = region.at(0)
-        first, last = place, place.part(place.count - 1, 1)
-        end = region.at(place.count - 1)
-        row1 = row2 = column1 = column2 = 0
-        if region.rows > 1 and region.columns > 1:
-            return error(CellErrorValue.VALUE)
-        if region.columns == 1:
-            inside = [region.row1 <= first.row <= region.row2, end.row1 <= last.row <= end.row2]
-            row1, row2, column1, column2 = first.row, place.down_step, region.column1, region.step_column1
-        else:
-            inside = [
-                region.column1 <= first.column <= region.column2,
-                end.column1 <= last.column <= end.column2,
-            ]
-            row1, row2, column1, column2 = region.row1, region.step_row1, first.column, place.right_step
-        if not all(inside):
-            if place.count > 1:
-                raise Unvectorisable
-            return error(CellErrorValue.VALUE)
-        return Reference((Region(region.sheet, row1, column1, row1, column1, row2, column2, row2, column2),))
 
     # --- calls
 
@@ -547,35 +370,6 @@ class Evaluation:
     @property
     def date1904(self) -> bool:
         return self.workspace.date1904
-
-
-def region_of(area: Area, sheet: int, place: Place) -> Region | None:
-    """The region of an area seen from `place`, moving where it is relative; None when it is off the sheet."""
-    row1, row2, down1, down2 = 0, MAX_ROWS - 1, 0, 0
-    column1, column2, right1, right2 = 0, MAX_COLUMNS - 1, 0, 0
-    if area.row1 is not None and area.row2 is not None:
-        row1, down1 = (area.row1, 0) if area.row1_fixed else (area.row1 + place.row, place.down_step)
-        row2, down2 = (area.row2, 0) if area.row2_fixed else (area.row2 + place.row, place.down_step)
-    if area.column1 is not None and area.column2 is not None:
-        column1, right1 = (area.column1, 0) if area.column1_fixed else (area.column1 + place.column, place.right_step)
-        column2, right2 = (area.column2, 0) if area.column2_fixed else (area.column2 + place.column, place.right_step)
-    region = Region(sheet, row1, column1, row2, column2, down1, right1, down2, right2)
-    if place.count == 1:
-        region = Region(sheet, row1, column1, row2, column2).ordered()
-        if region.row1 < 0 or region.column1 < 0 or region.row2 >= MAX_ROWS or region.column2 >= MAX_COLUMNS:
-            # relative references of names wrap around the sheet's edge
-            row1, row2 = row1 % MAX_ROWS, row2 % MAX_ROWS
-            column1, column2 = column1 % MAX_COLUMNS, column2 % MAX_COLUMNS
-            return Region(sheet, row1, column1, row2, column2).ordered()
-    return region
-
-
-def _common(a: Region, b: Region) -> Region | None:
-    row1, row2 = max(a.row1, b.row1), min(a.row2, b.row2)
-    column1, column2 = max(a.column1, b.column1), min(a.column2, b.column2)
-    if a.sheet != b.sheet or row1 > row2 or column1 > column2:
-        return None
-    return Region(a.sheet, row1, column1, row2, column2)
 
 
 def _literal(node: Node) -> Scalar:

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from workbench.recalc.evaluate import Place
 from workbench.recalc.lexer import FormulaError, tokens
 from workbench.recalc.nodes import Node
 from workbench.recalc.parser import column_number, parse
+from workbench.recalc.place import Place
 from workbench.recalc.printer import column_letters
 from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Region
 from workbench.recalc.sheetxml import Formula, escaped, unescaped

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from workbench.recalc.evaluate import Place, region_of
 from workbench.recalc.model import Model
 from workbench.recalc.nodes import (
     Apply,
@@ -17,6 +16,7 @@ from workbench.recalc.nodes import (
     TableReference,
     Unary,
 )
+from workbench.recalc.place import Place, region_of
 from workbench.recalc.references import Region
 from workbench.recalc.registry import FUNCTIONS
 from workbench.recalc.values import NotEvaluable

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workbench.recalc.evaluate import Place
 from workbench.recalc.families import Family
 from workbench.recalc.model import Model
+from workbench.recalc.place import Place
 from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Region
 from workbench.recalc.store import Column, Piece
 from workbench.recalc.values import (

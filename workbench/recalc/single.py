@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 
 from workbench.recalc import functions as _functions
-from workbench.recalc.evaluate import Place, evaluate_lanes
+from workbench.recalc.evaluate import evaluate_lanes
 from workbench.recalc.model import Model
 from workbench.recalc.parser import column_number, parse
+from workbench.recalc.place import Place
 from workbench.recalc.store import Sheet, Store
 from workbench.recalc.values import Scalar
 

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from workbench.errors import CellError
-from workbench.recalc.evaluate import Evaluation, Place
+from workbench.recalc.evaluate import Evaluation
 from workbench.recalc.lexer import FormulaError
 from workbench.recalc.model import Model, Table
 from workbench.recalc.nodes import TableReference
 from workbench.recalc.parser import parse
+from workbench.recalc.place import Place
 from workbench.recalc.reader import range_region
 from workbench.recalc.references import Reference, Region
 from workbench.recalc.values import NotEvaluable, Scalar
