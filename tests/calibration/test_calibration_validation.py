@@ -20,6 +20,7 @@ from workbench.book import open_book, write_book
 from workbench.book.plan import read_plan
 from workbench.book.validation import validate_book
 from workbench.book.validation_sheet import note_of, sheet_name
+from workbench.calibration.product import int8_unavailable
 from workbench.calibration.timing import Spread
 from workbench.calibration.validation import ValidatedOperator, Validation
 from workbench.cli.validate import app
@@ -141,6 +142,18 @@ def test_the_command_prints_and_gives_json(book: Path, tmp_path: Path) -> None:
     assert "predicted ms per batch" in result.output
     assert "baseline check" in openpyxl.load_workbook(tmp_path / "out.xlsx").sheetnames
     assert "baseline check" not in openpyxl.load_workbook(book).sheetnames
+
+
+@pytest.mark.skipif(bool(int8_unavailable()), reason="the CPU has no AVX-512 VNNI")
+def test_an_int8_network_runs_with_the_int8_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "book.xlsx"
+    write_book([profile_model("bert_mini_int8", dims={"sequence": 16}, iterations=1, warmup=0, sessions=1)], path)
+    found = validate_book(path, "bert_mini_int8").validation
+    swapped = [o for o in found.operators if o.replaced]
+    assert len(swapped) >= 24
+    assert {o.operator_type for o in swapped} >= {"MatMulIntegerToFloat"}
+    # Rounding before the next quantization may move a value by a step of it.
+    assert found.output_difference < 0.02
 
 
 def test_inputs_of_other_dimensions_are_refused(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import onnx
 from onnx import helper, numpy_helper
 
 from workbench.calibration.packing import pack
-from workbench.calibration.product import Floats, JobMemory
-from workbench.calibration.sparse_op import DOMAIN, operator_job, sparse_node
+from workbench.calibration.product import Floats, Int8Linear, JobMemory, int8_unavailable
+from workbench.calibration.sparse_op import DOMAIN, INT8_OPERATOR, OPERATOR, int8_job, operator_job, sparse_node
 from workbench.profile import BLOCK_ROWS
 
 _PRODUCTS = ("MatMul", "FusedMatMul", "Gemm", "FusedGemm")
@@ -58,8 +58,13 @@ def substitute(optimized: onnx.ModelProto, places: tuple[int, ...], threads: int
         if isinstance(linear, str):
             refused[place] = linear
             continue
-        job = operator_job(pack(linear.weight), threads=threads, bias=linear.bias, activation=linear.activation)
-        node.CopyFrom(sparse_node(job, node.input[0], node.output[0], node.name))
+        if isinstance(linear, Int8Linear):
+            job, operator = int8_job(linear, threads=threads), INT8_OPERATOR
+        else:
+            packed = pack(linear.weight)
+            job = operator_job(packed, threads=threads, bias=linear.bias, activation=linear.activation)
+            operator = OPERATOR
+        node.CopyFrom(sparse_node(job, node.input[0], node.output[0], node.name, operator))
         jobs.append(job)
         replaced.append(place)
     used = {name for node in model.graph.node for name in node.input} | {o.name for o in model.graph.output}
@@ -75,10 +80,12 @@ def _in_inner_graph(graph: onnx.GraphProto) -> bool:
     return any(a.HasField("g") or a.graphs for node in graph.node for a in node.attribute)
 
 
-def _linear(node: onnx.NodeProto, tensors: Mapping[str, onnx.TensorProto]) -> _Linear | str:
-    """What the node computes, or why the kernel can't."""
+def _linear(node: onnx.NodeProto, tensors: Mapping[str, onnx.TensorProto]) -> _Linear | Int8Linear | str:
+    """What the node computes, or why the kernels can't."""
+    if node.op_type == "MatMulIntegerToFloat":
+        return _int8_linear(node, tensors)
     if node.op_type not in _PRODUCTS:
-        return f"{node.op_type}: the kernel does fp32 matrix products only"
+        return f"the kernels do not do {node.op_type}"
     stored = tensors.get(node.input[1])
     if stored is None:
         return "the weight is not a stored second operand"
@@ -102,3 +109,28 @@ def _linear(node: onnx.NodeProto, tensors: Mapping[str, onnx.TensorProto]) -> _L
         values = numpy_helper.to_array(added).ravel() * np.float32(attributes.get("beta", 1.0))
         bias = np.ascontiguousarray(np.broadcast_to(values, weight.shape[:1]), dtype=np.float32)
     return _Linear(np.ascontiguousarray(weight, dtype=np.float32), bias, _ACTIVATIONS[activation])
+
+
+def _int8_linear(node: onnx.NodeProto, tensors: Mapping[str, onnx.TensorProto]) -> Int8Linear | str:
+    """(A - a_zero)·(B - b_zero) · a_scale·b_scale + bias, of ONNX Runtime's contributed operators."""
+    if int8_unavailable():
+        return int8_unavailable()
+    names = [*node.input, "", "", ""][:7]
+    stored = [numpy_helper.to_array(tensors[name]) if name in tensors else None for name in names]
+    weight, x_scale, w_scale, x_zero, w_zero, bias = stored[1:]
+    if weight is None or weight.dtype != np.int8 or weight.ndim != 2:
+        return "the weight is not a stored s8 matrix"
+    if x_scale is None or w_scale is None or (names[4] and x_zero is None) or (names[6] and bias is None):
+        return "its activations are quantized at run time, and the int8 kernel takes fixed scales"
+    if x_zero is not None and x_zero.dtype != np.uint8:
+        return "its activations are signed, and the int8 kernel takes unsigned ones"
+    if names[5] and (w_zero is None or w_zero.any()):
+        return "the weight's zero point is not 0"
+    if weight.shape[1] % BLOCK_ROWS:
+        return f"{weight.shape[1]} output channels are not divisible by {BLOCK_ROWS}"
+    return Int8Linear(
+        np.ascontiguousarray(weight.T),
+        np.ascontiguousarray(np.broadcast_to((x_scale * w_scale).ravel(), weight.shape[1]), dtype=np.float32),
+        0 if x_zero is None else int(x_zero.ravel()[0]),
+        None if bias is None else bias.astype(np.float32).ravel(),
+    )

@@ -267,9 +267,9 @@ def _run(
     if not sparse.replaced:
         reason = next(iter(sparse.refused.values()), "no operator has a target")
         raise ModelError(
-            f"none of the planned products can run in the sparse kernel: {reason}",
+            f"none of the planned products can run in the sparse kernels: {reason}",
             where=pruned.info.name,
-            remedy="validate a profile with targets on fp32 products",
+            remedy="validate a profile with targets on products that they do",
         )
     outputs = [o.name for o in graph.graph.output]
     dense_bytes, sparse_bytes = graph.SerializeToString(), sparse.model.SerializeToString()
