@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.recalc.functions._criteria import SIDES, Criterion, criterion, key_ids
+from workbench.recalc.functions._windows import Windows, sliced
 from workbench.recalc.operators import aligned
-from workbench.recalc.values import ERROR, NUMBER, CellErrorValue, Failure, Floats, Value
+from workbench.recalc.values import ERROR, NUMBER, CellErrorValue, Failure, Floats, Unvectorisable, Value
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Conditions:
     combinations: list[tuple[Criterion, ...]]
     which: NDArray[np.intp]
     """Index of the combination for each element of the result, shape (S, F, r, c)."""
+    windows: Windows | None = None
+    """Where each family cell has its own part of the ranges, these are the block that holds all parts."""
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -38,7 +41,7 @@ class Conditions:
         return all(one.shape[:2] == (1, 1) for one in self.ranges)
 
 
-def conditions(pairs: Sequence[Value]) -> Conditions:
+def conditions(pairs: Sequence[Value], windows: Windows | None = None) -> Conditions:
     """From range, criterion, range, criterion, …; #VALUE! when the ranges differ in size."""
     ranges, wanted = tuple(pairs[0::2]), pairs[1::2]
     if any(one.shape[2:] != ranges[0].shape[2:] for one in ranges):
@@ -58,7 +61,7 @@ def conditions(pairs: Sequence[Value]) -> Conditions:
             code, at = divmod(code, len(known_list))
             parts.append(known_list[at])
         combinations.append(tuple(reversed(parts)))
-    return Conditions(ranges, combinations, which.reshape(shape))
+    return Conditions(ranges, combinations, which.reshape(shape), windows)
 
 
 def _distinct(value: Value) -> tuple[list[Criterion], NDArray[np.intp]]:
@@ -132,6 +135,8 @@ class _Same:
 
 def reduced(asked: Conditions, measures: Sequence[tuple[Floats, np.ufunc, float]]) -> list[Floats]:
     """For each (array (S, F, R, C), ufunc, value of nothing): the ufunc over the elements that meet the criteria."""
+    if asked.windows is not None:
+        return _by_window(asked, asked.windows, measures)
     if not asked.fixed:
         return _by_lane(asked, measures)
     if all(one.is_key for parts in asked.combinations for one in parts) and _worth_grouping(asked):
@@ -139,6 +144,34 @@ def reduced(asked: Conditions, measures: Sequence[tuple[Floats, np.ufunc, float]
         of = np.array([groups.find(parts) for parts in asked.combinations], dtype=np.intp)
         return [_by_group(asked, groups, of, *measure) for measure in measures]
     return _by_mask(asked, measures)
+
+
+def _by_window(asked: Conditions, windows: Windows, measures: Sequence[tuple[Floats, np.ufunc, float]]) -> list[Floats]:
+    if not asked.fixed:
+        raise Unvectorisable
+    columns = asked.grid[1]
+    keyed = all(one.is_key for parts in asked.combinations for one in parts)
+    few = len(asked.combinations) <= 32
+    known: dict[int, NDArray[np.intp]] = {}
+    masks = _Masks(asked.ranges)
+
+    def positions(combination: int, start: int, end: int) -> NDArray[np.intp]:
+        parts = asked.combinations[combination]
+        if not keyed and not few:
+            chosen: Any = None
+            for one, wanted in zip(asked.ranges, parts, strict=True):
+                mask = wanted.mask(one[:, :, start // columns : end // columns]).reshape(-1)
+                chosen = mask if chosen is None else chosen & mask
+            return np.flatnonzero(chosen) + start
+        if combination not in known:
+            if keyed:
+                groups = _groups(asked.ranges)
+                known[combination] = groups.members(groups.find(parts))
+            else:
+                known[combination] = np.flatnonzero(masks.joint(parts))
+        return known[combination]
+
+    return sliced(windows, asked.which, columns, positions, measures)
 
 
 def _worth_grouping(asked: Conditions) -> bool:

@@ -41,6 +41,7 @@ class Index:
         self.kinds = kinds
         self.nums = nums
         self.words = words
+        self._asked = False
 
     def sorted(self, kind: int) -> Sorted:
         """The values of NUMBER, TEXT or BOOL."""
@@ -88,6 +89,9 @@ class Index:
 
     def exact(self, kind: int, num: float, word: str, last: bool = False) -> int:
         """Where that value is; -1 when nowhere. Blanks match blanks only."""
+        if kind in (TEXT, NUMBER) and not self._asked and not last:
+            self._asked = True
+            return self._scanned(kind, num, word)
         if kind == TEXT:
             return (self._last_text if last else self._first_text).get(word.lower(), -1)
         if kind == BLANK:
@@ -96,6 +100,18 @@ class Index:
         if kind == ERROR:
             return -1
         return int(self.exact_numbers(np.array([num]), last, kind)[0])
+
+    def _scanned(self, kind: int, num: float, word: str) -> int:
+        """`exact` without building anything: the first question about a range may be the only one."""
+        if kind == NUMBER:
+            places = np.flatnonzero((self.kinds == NUMBER) & (self.nums == num))
+            return int(places[0]) if places.size else -1
+        wanted, length = word.lower(), len(word)
+        for place in np.flatnonzero(self.kinds == TEXT).tolist():
+            here = self.words[place]
+            if (len(here) == length or not here.isascii()) and here.lower() == wanted:
+                return int(place)
+        return -1
 
     def exact_numbers(self, nums: Floats, last: bool = False, kind: int = NUMBER) -> Positions:
         """Where those numbers are."""
@@ -260,7 +276,7 @@ def found(
 
 
 def _answers(index: Index, wanted: Value, finder: Finder, numbers: NumberFinder | None) -> Positions:
-    if wanted.uniform == NUMBER and numbers is not None:
+    if wanted.uniform == NUMBER and numbers is not None and wanted.num.size > 1:
         return numbers(index, wanted.num)
     out = np.full(wanted.shape, -1, dtype=np.intp)
     flat = out.reshape(-1)

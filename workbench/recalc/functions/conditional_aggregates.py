@@ -2,67 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from workbench.recalc.functions._conditional import Conditions, conditions, first_errors, parts, reduced
+from workbench.recalc.functions._windows import Windows, windows_of
 from workbench.recalc.operators import finite, joined_codes
 from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Reference, Region
 from workbench.recalc.registry import Call, Operand, lazy
 from workbench.recalc.values import CellErrorValue, Failure, Floats, Value, blank, codes_where, numbers
 
 
-def _range(call: Call, index: int) -> Value:
-    """An argument that has to be a range; #VALUE! for an array, as Excel has it."""
-    return call.dereferenced(call.reference(index))
+def _region(call: Call, index: int) -> Region:
+    """An argument that has to be a range; #VALUE! for an array, as Excel has it, and for several areas."""
+    region = call.reference(index).single
+    if region is None:
+        raise Failure(CellErrorValue.VALUE)
+    return region
 
 
-def _asked(call: Call, first: int) -> Conditions:
+def _read(call: Call, regions: Sequence[Region]) -> tuple[list[Value], Windows | None]:
+    """The values of ranges of the same size; where these grow from cell to cell, of the blocks that hold them."""
+    windows = windows_of(regions, call.lanes[1])
+    if windows is not None:
+        regions = [windows.block(region) for region in regions]
+    return [call.dereferenced(Reference((region,))) for region in regions], windows
+
+
+def _asked(call: Call, first: int, measured: Sequence[Region] = ()) -> tuple[list[Value], Conditions]:
+    """The values of `measured`, and the criteria from argument `first` on."""
     if (len(call) - first) % 2:
         raise Failure(CellErrorValue.VALUE)
+    places = range(first, len(call), 2)
+    values, windows = _read(call, [*measured, *(_region(call, index) for index in places)])
     pairs: list[Value] = []
-    for index in range(first, len(call), 2):
-        pairs += (_range(call, index), call.value(index + 1))
-    return conditions(pairs)
+    for index, value in zip(places, values[len(measured) :], strict=True):
+        pairs += (value, call.value(index + 1))
+    asked = conditions(pairs, windows)
+    if any(value.shape[2:] != asked.grid for value in values[: len(measured)]):
+        raise Failure(CellErrorValue.VALUE)
+    return values[: len(measured)], asked
 
 
 def _measured(call: Call) -> tuple[Value, Conditions]:
     """What the functions with several criteria measure, and their criteria."""
-    measured, asked = _range(call, 0), _asked(call, 1)
-    if measured.shape[2:] != asked.grid:
-        raise Failure(CellErrorValue.VALUE)
-    return measured, asked
+    values, asked = _asked(call, 1, [_region(call, 0)])
+    return values[0], asked
 
 
 def _measured_by_one(call: Call) -> tuple[Value, Conditions]:
     """What SUMIF and AVERAGEIF measure: as large as the range, from the top left cell of the third argument."""
-    asked = conditions((_range(call, 0), call.value(1)))
+    range_ = _region(call, 0)
     if call.missing(2):
-        return asked.ranges[0], asked
-    region = call.reference(2).regions[0]
+        values, windows = _read(call, [range_])
+        asked = conditions((values[0], call.value(1)), windows)
+        return values[0], asked
+    corner = _region(call, 2)
+    if range_.moves:
+        grown = _sized(corner, range_.rows, range_.columns)
+        grown = replace(grown, step_row2=corner.step_row1 + range_.step_row2 - range_.step_row1)
+        values, windows = _read(call, [range_, grown])
+        return values[1], conditions((values[0], call.value(1)), windows)
+    asked = conditions((call.dereferenced(Reference((range_,))), call.value(1)))
     rows, columns = asked.grid
-    row2, column2 = region.row1 + rows - 1, region.column1 + columns - 1
-    kept_rows, kept_columns = (
-        min(row2, MAX_ROWS - 1) - region.row1 + 1,
-        min(column2, MAX_COLUMNS - 1) - region.column1 + 1,
-    )
-    down, right = region.step_row1, region.step_column1
-    fitted = Region(
-        region.sheet,
-        region.row1,
-        region.column1,
-        region.row1 + kept_rows - 1,
-        region.column1 + kept_columns - 1,
-        down,
-        right,
-        down,
-        right,
-    )
+    rows_left, columns_left = MAX_ROWS - corner.row1, MAX_COLUMNS - corner.column1
+    fitted = _sized(corner, min(rows, rows_left), min(columns, columns_left))
     measured = call.dereferenced(Reference((fitted,)))
     if measured.shape[2:] != (rows, columns):
         raise Failure(CellErrorValue.REF)
     return measured, asked
+
+
+def _sized(corner: Region, rows: int, columns: int) -> Region:
+    """The range of a size from the top left cell of another, moving with it."""
+    down, right = corner.step_row1, corner.step_column1
+    row2, column2 = corner.row1 + rows - 1, corner.column1 + columns - 1
+    return Region(corner.sheet, corner.row1, corner.column1, row2, column2, down, right, down, right)
 
 
 def _codes(asked: Conditions, marks: Floats | None) -> Any:
@@ -89,11 +107,11 @@ def _count(asked: Conditions) -> Floats:
 
 
 def _counted(call: Call) -> Value:
-    asked = _asked(call, 0)
-    region = call.reference(0).regions[0]
+    _, asked = _asked(call, 0)
+    region = _region(call, 0)
     unread = region.rows * region.columns - asked.grid[0] * asked.grid[1]
     count = _count(asked)
-    if unread:  # whole columns are read only as far as the workbook is in use
+    if unread and asked.windows is None:  # whole columns are read only as far as the workbook is in use
         empty = blank()
         meets = [all(one.mask(empty).all() for one in combination) for combination in asked.combinations]
         count = count + unread * np.array(meets, dtype=np.float64)[asked.which]
