@@ -14,7 +14,7 @@ import pytest
 from libreoffice import needs_libreoffice, recalculated_values
 
 from workbench.book import open_book, write_book
-from workbench.book.insert import add_loss_profile
+from workbench.book.insert import add_loss_profile, add_profile
 from workbench.book.loss import short_labels
 from workbench.errors import WorkbenchError
 from workbench.profile import LayerLoss, LossProfile, ModelInfo, PerformanceProfile
@@ -318,3 +318,14 @@ def test_layers_are_read_as_a_data_frame(tmp_path: Path, performance: Performanc
     assert list(rows["rank"]) == [3, 1, 2]
     with pytest.raises(WorkbenchError, match="no loss profile 'bass'; there are: base"):
         open_book(path).layers("bass")
+
+
+def test_a_performance_profile_written_anew_keeps_its_loss_profile(
+    tmp_path: Path, performance: PerformanceProfile
+) -> None:
+    path = made(tmp_path / "b.xlsx", performance, loss(BY_HAND), dict.fromkeys(NAMES, 0.5))
+    again = targets(performance, dict.fromkeys(NAMES, 0.9))
+    add_profile(path, performance, replace=True, targets=again)
+    rows = open_book(path).operators().set_index("weight name")
+    assert [rows.loc[name, "sensitivity at aim"] for name in NAMES] == pytest.approx([2, 6, 4])
+    assert open_book(path).loss_figures("base")["zeros"] == pytest.approx(0.9 * 400)

@@ -145,7 +145,7 @@ def _by_magnitude(model: LoadedModel, choices: _Choices) -> LossProfile:
             values = sensitivity_at(weight, choices.levels, choices.pattern)
             fitting = [other for other in Pattern if other.fits(weight.shape[0])]
             compared = {
-                other.value: sensitivity_at(weight, choices.levels, other)
+                f"sensitivity, {other.value}": sensitivity_at(weight, choices.levels, other)
                 for other in fitting
                 if other is not choices.pattern
             }

@@ -151,7 +151,7 @@ class _Losses:
                     done += 1
                     rest = (time.perf_counter() - started) / done * (len(left) - done)
                     progress(
-                        f"layer {at + 1} of {len(layers)} at {level:.4g}, {_clock(rest)} left",
+                        f"layer {at + 1} of {len(layers)} at {level * 100:.4g} %, {_clock(rest)} left",
                         (len(todo) - len(left) + done) / len(todo),
                     )
             finally:
