@@ -17,6 +17,7 @@ from workbench.exchange.imported import (
     imported_profile,
     rank_two_support,
     weight_in,
+    whole_of,
 )
 from workbench.exchange.joining import NOT_FOUND, ModelNames, check_found, check_shape, found_note
 from workbench.exchange.source import Source
@@ -58,16 +59,17 @@ def read(source: Source) -> ImportedProfile:
         for op in operators:
             check_shape(op, path, names.path)
         notes += found_note(found, len(layers), names.path)
+    times = document.get("iteration_times")
     threads = document.get("num_threads", document.get("num_cores"))
     profile = imported_profile(
         path,
         operators,
         runtime="DeepSparse",
         model=names.info if names else None,
-        batch=source.batch or _whole(document.get("batch_size")),
-        cores=source.cores or _whole(threads),
+        batch=source.batch or whole_of(document.get("batch_size")),
+        cores=source.cores or whole_of(threads),
         profiled_ms=_number(document.get("average_total_time")),
-        iterations=len(document.get("iteration_times") or ()),
+        iterations=len(times) if isinstance(times, list) else 0,
         warnings=notes,
     )
     return ImportedProfile(profile, notes=tuple(notes))
@@ -127,8 +129,8 @@ def _weight(layer: Mapping[str, object]) -> Weight | None:
     dims = layer.get("kernel_dims")
     if not isinstance(dims, dict) or not {"output_channels", "input_channels"} <= set(dims):
         return None
-    first, second = _whole(dims["output_channels"]), _whole(dims["input_channels"])
-    spatial = [_whole(dims.get(axis, 1)) or 1 for axis in ("z", "y", "x")]
+    first, second = whole_of(dims["output_channels"]), whole_of(dims["input_channels"])
+    spatial = [whole_of(dims.get(axis, 1)) or 1 for axis in ("z", "y", "x")]
     if not first or not second:
         return None
     zeros = _number(layer.get("kernel_sparsity")) or 0.0
@@ -138,7 +140,7 @@ def _weight(layer: Mapping[str, object]) -> Weight | None:
         if max(spatial) == 1:
             shape = (first, second, 1, 1)
     else:
-        last = _whole(output.get("x")) if isinstance(output, dict) else None
+        last = whole_of(output.get("x")) if isinstance(output, dict) else None
         shape = (second, first) if last == second or last != first else (first, second)
     return weight_in(shape, (), zeros)
 
@@ -146,7 +148,7 @@ def _weight(layer: Mapping[str, object]) -> Weight | None:
 def _tensor(dims: object, name: str) -> tuple[Tensor, ...]:
     if not isinstance(dims, dict):
         return ()
-    sizes = [_whole(dims.get(axis)) for axis in _AXES]
+    sizes = [whole_of(dims.get(axis)) for axis in _AXES]
     if any(size is None for size in sizes):
         return (Tensor(name, None, "?"),) if name else ()
     return (Tensor(name, tuple(size for size in sizes if size is not None), "?"),)
@@ -155,8 +157,3 @@ def _tensor(dims: object, name: str) -> tuple[Tensor, ...]:
 def _number(value: object) -> float | None:
     valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e18
     return float(value) if valid else None  # type: ignore[arg-type]
-
-
-def _whole(value: object) -> int | None:
-    number = _number(value)
-    return int(number) if number else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import re
@@ -55,6 +57,20 @@ def text_of(path: Path) -> str:
     if b"\0" in data[:4096]:
         raise FormatError("this is a binary file, not a profile's text", where=path, remedy="name a CSV or JSON file")
     return data.decode("utf-8-sig", errors="replace")
+
+
+def csv_rows(path: Path, text: str, delimiter: str = ",") -> list[list[str]]:
+    """The rows of a CSV text. Raises `FormatError` where it can't be split."""
+    try:
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:
+        raise FormatError(f"this is no CSV that can be read ({error})", where=path, remedy="save it again") from None
+
+
+def whole_of(value: object) -> int | None:
+    """`value` as a whole number above 0; None for anything else."""
+    valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e15
+    return int(value) if valid else None  # type: ignore[call-overload]
 
 
 def json_of(path: Path, text: str | None = None) -> object:

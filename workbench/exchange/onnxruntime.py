@@ -53,7 +53,7 @@ def read(source: Source) -> ImportedProfile:
     """The top-level nodes' median times over the runs after the first. Raises `FormatError` where none ran."""
     path = source.path
     events = [e for e in source.events if isinstance(e, dict)]
-    every = [run for run in group_runs(events) if run.nodes]
+    every = _grouped(events, path)
     runs = _usual_runs(every, path)
     counted = runs[1:] or runs
     times = np.array([[node.duration_us for node in run.nodes] for run in counted]) / 1000
@@ -101,6 +101,23 @@ class _Times:
         from workbench.profiling.statistics import within_spread
 
         return float(within_spread(self.all_ms[:, place])) if len(self.all_ms) > 1 else float("nan")
+
+
+def _grouped(events: Sequence[Mapping[str, object]], path: Path) -> list[RunEvents]:
+    """The runs in which operators ran. Raises `FormatError` for times and shapes that are none."""
+    for number, event in enumerate(events):
+        for key in ("ts", "dur"):
+            value = event.get(key, 0)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
+                raise FormatError(
+                    f"event {number} ({event.get('name')!r}): {key!r} is {value!r}, expected microseconds",
+                    where=path,
+                    remedy="write the profile again",
+                )
+    try:
+        return [run for run in group_runs(events) if run.nodes]
+    except (TypeError, ValueError, OverflowError):
+        raise FormatError("an operator's shape is no list of numbers", where=path, remedy="write it again") from None
 
 
 def _usual_runs(runs: Sequence[RunEvents], path: Path) -> list[RunEvents]:

@@ -6,8 +6,6 @@ holds a block for each inference, each with its header and a `Total` row; layers
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.errors import FormatError
-from workbench.exchange.imported import ImportedProfile, imported_operator, imported_profile, number_of
+from workbench.exchange.imported import ImportedProfile, csv_rows, imported_operator, imported_profile, number_of
 from workbench.exchange.joining import NOT_FOUND, ModelNames, check_found, found_note
 from workbench.exchange.source import Source
 from workbench.profile import OperatorRecord
@@ -80,7 +78,7 @@ def _blocks(text: str, path: Path) -> list[list[tuple[_Layer, float]]]:
     blocks: list[list[tuple[_Layer, float]]] = []
     place: dict[str, int] = {}
     closed = True
-    for number, row in enumerate(csv.reader(io.StringIO(text), delimiter=";"), 1):
+    for number, row in enumerate(csv_rows(path, text, ";"), 1):
         if not row or not row[0].strip():
             continue
         if row[0] == _COLUMNS[0]:
@@ -90,6 +88,8 @@ def _blocks(text: str, path: Path) -> list[list[tuple[_Layer, float]]]:
         if row[0] == "Total" and not any(c.strip() for c in row[1:4]):
             closed = True
             continue
+        if not place:
+            place = _places(row, number, path)  # raises: the header is missing
         if len(row) <= max(place.values()):
             raise FormatError(
                 f"row {number} has {len(row)} columns, expected {len(place) + 1}", where=path,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from workbench.errors import FormatError
-from workbench.exchange.imported import ImportedProfile, imported_operator, imported_profile
+from workbench.exchange.imported import ImportedProfile, imported_operator, imported_profile, whole_of
 from workbench.exchange.joining import NOT_FOUND, ModelNames, check_found, found_note
 from workbench.exchange.source import Source
 from workbench.profile import OperatorRecord
@@ -39,7 +39,7 @@ def read(source: Source) -> ImportedProfile:
         if not isinstance(entry, dict):
             raise FormatError(f"entry {number} is no JSON object", where=path, remedy="write the profile again")
         if "count" in entry and "name" not in entry:
-            count = int(entry["count"])
+            count = whole_of(entry["count"]) or 0
             continue
         exact &= "medianMs" in entry
         layers.append((str(entry.get("name", "")), _time(entry, number, count, path)))

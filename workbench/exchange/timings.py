@@ -82,10 +82,9 @@ def _sparseml_curves(document: Mapping[str, object], path: Path) -> dict[tuple[s
     results = document["results"]
     assert isinstance(results, list)
     for number, result in enumerate(results):
-        measured = result.get("sparse_measurements") if isinstance(result, dict) else None
         try:
-            points = {float(level or 0.0): mean(map(float, times)) for level, times in measured or []}
-        except (TypeError, ValueError):
+            points = {float(level or 0.0): mean(map(float, times)) for level, times in result["sparse_measurements"]}
+        except (TypeError, ValueError, KeyError, IndexError, OverflowError):
             raise FormatError(
                 f"result {number}: its 'sparse_measurements' are not [sparsity, [seconds, …]] pairs",
                 where=path,
@@ -146,7 +145,7 @@ def ratios(curve: Curve, levels: Sequence[float] = LEVELS) -> dict[float, float]
         (s0, t0), (s1, t1) = curve[above - 1], curve[above]
         seconds = t0 + (t1 - t0) * (level - s0) / (s1 - s0)
         if seconds > 0:
-            found[level] = round(dense / seconds, 4)
+            found[level] = float(f"{dense / seconds:.5g}")
     return found
 
 
@@ -157,4 +156,4 @@ def _matrix(shape: tuple[int, ...]) -> tuple[int, ...] | None:
 
 def _medians(several: Sequence[Mapping[float, float]]) -> dict[float, float]:
     levels = sorted({level for one in several for level in one}, reverse=True)
-    return {level: round(median(one[level] for one in several if level in one), 4) for level in levels}
+    return {level: median(one[level] for one in several if level in one) for level in levels}

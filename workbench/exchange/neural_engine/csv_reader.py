@@ -6,8 +6,6 @@ that saves CSV puts values where the formulas stood. Ratios and targets are kept
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +16,7 @@ from workbench.errors import FormatError
 from workbench.exchange.cells import percent, shown
 from workbench.exchange.imported import (
     ImportedProfile,
+    csv_rows,
     decimal_comma,
     imported_operator,
     imported_profile,
@@ -118,10 +117,7 @@ def _rows(path: Path) -> list[list[str]]:
                 where=path,
                 remedy="save it as CSV with commas between columns and decimal points",
             )
-    try:
-        return list(csv.reader(io.StringIO(text, newline="")))
-    except csv.Error as error:
-        raise FormatError(f"this is no CSV that can be read ({error})", where=path) from None
+    return csv_rows(path, text)
 
 
 def _same(cell: str, title: str) -> bool:
