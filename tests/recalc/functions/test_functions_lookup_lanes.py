@@ -10,7 +10,7 @@ from workbench.recalc.evaluate import Place, evaluate_lanes
 from workbench.recalc.model import Model
 from workbench.recalc.parser import parse
 from workbench.recalc.store import Piece, Sheet, Store
-from workbench.recalc.values import CellErrorValue, Scalar, Value, from_objects
+from workbench.recalc.values import CellErrorValue, Objects, Scalar, Value, from_objects
 
 ROWS, SCENARIOS, LAST = 9, 4, 20
 
@@ -116,12 +116,24 @@ def cell(random: np.random.Generator, row: int, column: int) -> Scalar:
     return float(row * 1.5) if column == 6 else float(random.integers(4, 9))
 
 
-def filled(random: np.random.Generator) -> Store:
+def column_values(random: np.random.Generator, column: int, count: int = 40) -> Objects:
+    values = np.empty((1, count, 1, 1), dtype=object)
+    for row in range(count):
+        values[0, row, 0, 0] = cell(random, row, column)
+    return values
+
+
+BASE = [column_values(np.random.default_rng(7 + column), column) for column in range(8)]
+
+
+def model_of(changed: dict[int, Objects] | None = None) -> Model:
+    """The base columns, the first rows of some of them replaced."""
     store = Store([Sheet("Sheet1")])
-    for row in range(40):
-        for column in range(8):
-            store.write(0, row, column, cell(random, row, column))
-    return store
+    for column, values in enumerate(BASE):
+        store.write_column(0, 0, column, from_objects(values))
+    for column, values in (changed or {}).items():
+        store.write_column(0, 0, column, from_objects(values))
+    return Model(store)
 
 
 def assert_same(got: Value, wanted: Value, where: str) -> None:
@@ -135,7 +147,7 @@ def assert_same(got: Value, wanted: Value, where: str) -> None:
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_cells_together_as_alone(formula: str) -> None:
-    model = Model(filled(np.random.default_rng(7)))
+    model = model_of()
     node = parse(formula, 0, 9)
     together = evaluate_lanes(model, node, Place(0, 0, 9, ROWS))
     together = together.broadcast((1, ROWS, 1, 1))
@@ -143,25 +155,31 @@ def test_cells_together_as_alone(formula: str) -> None:
         assert_same(together.lane(0, i), evaluate_lanes(model, node, Place(0, i, 9)), f"row {i + 1}")
 
 
-@pytest.mark.parametrize("varying", ["A", "B", "ABCE", "G"])
-@pytest.mark.parametrize("formula", FORMULAS)
-def test_scenarios_together_as_alone(formula: str, varying: str) -> None:
-    columns = ["ABCDEFGH".index(letter) for letter in varying]
+def scenarios_of(letters: str) -> tuple[Model, list[Model]]:
+    """A model in which some columns vary over scenarios, and one for each scenario."""
     random = np.random.default_rng(11)
-    cases = {c: np.empty((SCENARIOS, LAST, 1, 1), dtype=object) for c in columns}
-    for c, array in cases.items():
-        for s, row in np.ndindex(SCENARIOS, LAST):
-            array[s, row, 0, 0] = float(row + random.integers(0, 2)) if c == 6 else cell(random, row, c)
-    together = Model(filled(np.random.default_rng(7)), scenarios=SCENARIOS)
-    for c, array in cases.items():
-        together.store.add_piece(0, c, Piece(0, LAST - 1, from_objects(array)))
+    together = model_of()
+    together.scenarios = SCENARIOS
+    cases: dict[int, Objects] = {}
+    for column in ("ABCDEFGH".index(letter) for letter in letters):
+        drawn = [column_values(random, column, LAST) for _ in range(SCENARIOS)]
+        if column == 6:  # ascending in each scenario
+            drawn = [BASE[6][:, :LAST] + float(s) for s in range(SCENARIOS)]
+        cases[column] = np.concatenate(drawn)
+        together.store.add_piece(0, column, Piece(0, LAST - 1, from_objects(cases[column])))
+    return together, [model_of({c: array[s : s + 1] for c, array in cases.items()}) for s in range(SCENARIOS)]
+
+
+VARYING = {letters: scenarios_of(letters) for letters in ("A", "B", "ABCE", "G")}
+
+
+@pytest.mark.parametrize("letters", VARYING)
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_scenarios_together_as_alone(formula: str, letters: str) -> None:
+    together, singly = VARYING[letters]
     node = parse(formula, 0, 9)
     got = evaluate_lanes(together, node, Place(0, 0, 9, ROWS)).broadcast((SCENARIOS, ROWS, 1, 1))
-    for s in range(SCENARIOS):
-        alone = Model(filled(np.random.default_rng(7)))
-        for c, array in cases.items():
-            for row in range(LAST):
-                alone.store.write(0, row, c, array[s, row, 0, 0])
-        wanted = evaluate_lanes(alone, node, Place(0, 0, 9, ROWS)).broadcast((1, ROWS, 1, 1))
+    for s, model in enumerate(singly):
+        wanted = evaluate_lanes(model, node, Place(0, 0, 9, ROWS)).broadcast((1, ROWS, 1, 1))
         for i in range(ROWS):
             assert_same(got.lane(s, i), wanted.lane(0, i), f"scenario {s}, row {i + 1}")
