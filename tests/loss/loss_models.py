@@ -137,3 +137,17 @@ def _model(
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     made.ir_version = 8
     return made
+
+
+def two_inputs(seed: int = 0) -> onnx.ModelProto:
+    """y = (x + z) · w1 · w2, with a batch and a sequence dimension that both inputs have."""
+    rng = np.random.default_rng(seed)
+    weights = {name: rng.standard_normal((8, 8)).astype(np.float32) for name in ("w1", "w2")}
+    made = chain(weights)
+    graph = made.graph
+    del graph.input[:]
+    for name in ("x", "z"):
+        graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", "sequence", 8]))
+    graph.node.insert(0, helper.make_node("Add", ["x", "z"], ["sum"], name="/sum"))
+    graph.node[1].input[0] = "sum"
+    return made

@@ -329,3 +329,16 @@ def test_a_performance_profile_written_anew_keeps_its_loss_profile(
     rows = open_book(path).operators().set_index("weight name")
     assert [rows.loc[name, "sensitivity at aim"] for name in NAMES] == pytest.approx([2, 6, 4])
     assert open_book(path).loss_figures("base")["zeros"] == pytest.approx(0.9 * 400)
+
+
+@pytest.mark.byhand
+def test_sensitivities_of_zero_and_below(tmp_path: Path, performance: PerformanceProfile) -> None:
+    """Without any sensitivity every plan is as good; where pruning helps (cross-entropy), nothing breaks."""
+    wanted = {"A": 0.5, "B": 0.9}
+    path = made(tmp_path / "zero.xlsx", performance, loss(dict.fromkeys(NAMES, (0.0, 0.0, 0.0))), wanted)
+    assert open_book(path).loss_figures("base")["recovery"] == 1
+    helped = {"A": (0.0, -0.1, -0.2), "B": (0.0, 1.0, 2.0), "C": (0.0, -0.3, 0.4)}
+    path = made(tmp_path / "helped.xlsx", performance, loss(helped), wanted)
+    rows = layer_rows(path)
+    assert [rows[n]["rank"] for n in NAMES] == [3, 1, 2]
+    assert all(isinstance(row["estimated recovery"], int | float) for row in rows.values())

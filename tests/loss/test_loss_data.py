@@ -106,3 +106,13 @@ def test_metrics(model: Path) -> None:
 def test_dense_outputs_that_are_no_numbers(model: Path) -> None:
     huge = np.full((2, 16), 3e38, dtype=np.float32)
     assert "the dense model's output 'y' holds NaN or infinite values" in sentence(model, {"x": huge})
+
+
+def test_inputs_that_do_not_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+    path = loss_models.saved(loss_models.two_inputs(), tmp_path)
+    cube = np.random.default_rng(0).standard_normal((4, 3, 8)).astype(np.float32)
+    assert loss_profile(path, data={"x": cube, "z": cube}, levels=[0.5]).samples == 4
+    assert "input 'x' has 4 samples and 'z' has 3" in sentence(path, {"x": cube, "z": cube[:3]})
+    assert "'sequence' is 3 in one input and 2 in 'z'" in sentence(path, {"x": cube, "z": cube[:, :2]})
+    assert "no array for the input 'z'" in sentence(path, {"x": cube})

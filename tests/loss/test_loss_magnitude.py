@@ -209,3 +209,19 @@ def test_a_profile_tells_what_blocks_cost_over_single_weights(tmp_path: Path) ->
         assert len(shares) == 2
         for level, value in shares["share of |w| removed, unstructured"].items():
             assert value <= shares["share of |w| removed, 4x1"][level] <= 1
+
+
+def test_a_weight_with_nan_is_left_out(tmp_path: Path) -> None:
+    model = loss_models.branches({"w1": 1.0, "w2": 2.0})
+    for tensor in model.graph.initializer:
+        if tensor.name == "w2":
+            values = onnx.numpy_helper.to_array(tensor).copy()
+            values[3, 3] = np.nan
+            tensor.CopyFrom(onnx.numpy_helper.from_array(values, "w2"))
+    profile = loss_profile(loss_models.saved(model, tmp_path))
+    assert [row.skipped for row in profile.layers] == [
+        "first prunable layer",
+        "",
+        "the weight holds NaN or infinite values",
+    ]
+    assert not profile.layers[2].sensitivity

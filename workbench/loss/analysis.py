@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import onnx
 
 from workbench.errors import ModelError, WorkbenchError
@@ -142,6 +143,9 @@ def _by_magnitude(model: LoadedModel, choices: _Choices) -> LossProfile:
         compared: dict[str, dict[float, float]] = {}
         if not layer.hindrance:
             weight = layer.weight(model)
+            if not np.isfinite(weight).all():
+                rows.append(layer_row(replace(layer, skipped="the weight holds NaN or infinite values"), {}, {}))
+                continue
             values = sensitivity_at(weight, choices.levels, choices.pattern)
             fitting = [other for other in Pattern if other.fits(weight.shape[0])]
             compared = {
