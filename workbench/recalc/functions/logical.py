@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.recalc.coerce import to_logicals
 from workbench.recalc.operators import aligned, compare, joined_codes
+from workbench.recalc.references import Reference
 from workbench.recalc.registry import LOGICAL, Call, Operand, aggregate, lazy, scalar, vector
 from workbench.recalc.values import (
     BOOL,
@@ -16,6 +17,7 @@ from workbench.recalc.values import (
     Bools,
     CellErrorValue,
     Floats,
+    Unvectorisable,
     Value,
     codes_where,
     error,
@@ -46,16 +48,30 @@ def if_(call: Call) -> Operand:
         return _otherwise(call)
     if codes is not None and (codes != 0).all():
         return Value(ERROR, np.asarray(codes))
-    first = call.value(1) if condition.any() and not call.missing(1) else value_of(0.0)
-    second = call.dereferenced(_branch(call)) if not condition.all() else value_of(0.0)
+    first = branch(call, 1, single) if condition.any() else value_of(0.0)
+    second = value_of(0.0)
+    if not condition.all():
+        second = branch(call, 2, single) if len(call) > 2 else value_of(False)
     chosen = chosen_where(condition, first, second)
     return chosen if codes is None else with_errors(chosen, codes)
 
 
-def _branch(call: Call) -> Operand:
-    if len(call) < 3:
-        return value_of(False)
-    return value_of(0.0) if call.missing(2) else call.value(2)
+def branch(call: Call, index: int, single: bool) -> Value:
+    """The value of an argument that only some cells take, 0 where it is empty.
+
+    With a `single` condition for each cell its branch may be a whole range (`SUM(IF(A1,B1:B9,C1:C9))`): such
+    cells are evaluated apart.
+    """
+    if call.missing(index):
+        return value_of(0.0)
+    if not single or call.lanes == (1, 1):
+        return call.value(index)
+    operand = call.operand(index)
+    if isinstance(operand, Reference):
+        region = operand.single
+        if region is None or not region.rigid or region.rows * region.columns > 1:
+            raise Unvectorisable
+    return call.dereferenced(operand)
 
 
 def _otherwise(call: Call) -> Operand:
@@ -76,8 +92,9 @@ def ifs(call: Call) -> Operand:
             continue
         if not pairs and codes is None and condition.all() and condition.shape[2:] == (1, 1):
             return call.operand(index + 1)
-        pairs.append((condition, codes, call.value(index + 1)))
-        if codes is None and condition.all() and condition.shape[2:] == (1, 1):
+        single = condition.shape[2:] == (1, 1)
+        pairs.append((condition, codes, branch(call, index + 1, single)))
+        if codes is None and condition.all() and single:
             break
     return _first_of(pairs, error(CellErrorValue.NA))
 
@@ -91,7 +108,7 @@ def _first_of(pairs: Sequence[tuple[Bools, Any, Value]], otherwise: Value) -> Va
     return out
 
 
-@lazy("SWITCH", minimum=3)
+@lazy("SWITCH", minimum=3, returns_reference=True)
 def switch(call: Call) -> Operand:
     """The result beside the first value that equals the expression; else the default, #N/A without one."""
     wanted = call.value(0)
@@ -104,14 +121,19 @@ def switch(call: Call) -> Operand:
         same = np.asarray(compare(left, right) == 0)
         if not same.any() and codes is None:
             continue
-        pairs.append((same, codes, call.value(index + 1)))
-        if codes is None and same.all() and same.shape[2:] == (1, 1):
+        single = same.shape[2:] == (1, 1)
+        if not pairs and single and codes is None and same.all():
+            return call.operand(index + 1)
+        pairs.append((same, codes, branch(call, index + 1, single)))
+        if codes is None and same.all() and single:
             done = True
             break
     codes = error_codes(wanted)
     default = error(CellErrorValue.NA)
     if not done and len(call) % 2 == 0:
-        default = call.value(len(call) - 1)
+        if not pairs and codes is None:
+            return call.operand(len(call) - 1)
+        default = branch(call, len(call) - 1, wanted.shape[2:] == (1, 1))
     out = _first_of(pairs, default)
     return out if codes is None else with_errors(out, codes)
 

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.recalc.coerce import to_numbers
 from workbench.recalc.functions._lookup import picked
 from workbench.recalc.functions.information import formulas_of
-from workbench.recalc.functions.logical import chosen_where
+from workbench.recalc.functions.logical import branch, chosen_where
 from workbench.recalc.operators import aligned, joined_codes
 from workbench.recalc.printer import column_letters, quoted_sheet
 from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Reference, Region
@@ -149,7 +149,7 @@ def choose(call: Call) -> Operand:
     for at in range(1, len(call)):
         here = which == at
         if here.any():
-            out = chosen_where(here, value_of(0.0) if call.missing(at) else call.value(at), out)
+            out = chosen_where(here, branch(call, at, which.shape[2:] == (1, 1)), out)
     return out if codes is None else with_errors(out, codes)
 
 

@@ -61,7 +61,7 @@ def _spelled(array: Objects) -> list[str]:
     return out
 
 
-@lane("TEXTJOIN", ARRAY, LOGICAL, RANGE, repeat=1)
+@lane("TEXTJOIN", ARRAY, opt(LOGICAL, True, empty=True), RANGE, repeat=1)
 def textjoin(delimiters: Objects, ignore_empty: bool, *arrays: Objects) -> Scalar:
     """Texts with delimiters between them, used in turn."""
     between = _spelled(delimiters)
