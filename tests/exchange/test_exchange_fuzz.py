@@ -59,7 +59,7 @@ def _replace_somewhere(node: object, rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_a_damaged_file_is_read_or_refused_in_a_sentence(tmp_path_factory, name: str, seed: int):
     folder = tmp_path_factory.getbasetemp()
