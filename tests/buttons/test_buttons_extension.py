@@ -70,10 +70,10 @@ def test_install_and_uninstall_from_the_command_line(tmp_path: Path) -> None:
     told = json.loads(done.stdout)
     assert told["profile"] == profile and told["actions"] == [action.name for action in actions()]
     again = CliRunner().invoke(app, ["install", "--libreoffice", "--profile", profile])
-    assert "installed the toolbar in LibreOffice" in again.stdout, "an older version is replaced"
+    assert "installed the toolbar in LibreOffice" in again.stdout, "the one that is there is replaced"
     removed = CliRunner().invoke(app, ["uninstall", "--libreoffice", "--profile", profile, "--json"])
     assert json.loads(removed.stdout) == {"removed": True}
-    nothing = CliRunner().invoke(app, ["uninstall", "--libreoffice", "--profile", profile])
+    nothing = CliRunner().invoke(app, ["uninstall", "--libreoffice", "--profile", str(tmp_path / "other")])
     assert nothing.stdout == "the toolbar was not installed\n"
 
 
