@@ -40,4 +40,5 @@ def rounded(x: float, digits: int, how: str) -> float:
 def whole(x: Any) -> Any:
     """x, or the whole number it is but for rounding."""
     nearest = np.rint(x)
-    return np.where(np.abs(x - nearest) <= np.abs(x) * _TOLERANCE, nearest, x)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(x - nearest) <= np.abs(x) * _TOLERANCE, nearest, x)

@@ -15,7 +15,7 @@ import numpy as np
 from workbench.recalc.values import NotEvaluable
 
 _TINY = 1e-300
-_HUGE = 1e10
+_HUGE = 1e8
 _EPS = 2.0**-53
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 _STIRLING = (1 / 12, 1 / 360, 1 / 1260, 1 / 1680, 1 / 1188, 691 / 360360)
@@ -214,6 +214,8 @@ def normal_quantile(p: float) -> float:
 
 def student_tail(t: float, freedom: float) -> float:
     """P(T > t) for t ≥ 0."""
+    if freedom > 1e14:
+        return normal_cdf(-t)
     square = t * t
     x, y = freedom / (freedom + square), square / (freedom + square)
     return 0.5 * beta_i(freedom / 2, 0.5, x, y)
@@ -312,6 +314,8 @@ def student_quantile(p: float, freedom: float) -> float:
     """t where P(T ≤ t) = p."""
     if p == 0.5:
         return 0.0
+    if freedom > 1e14:
+        return normal_quantile(p)
     tail = min(p, 1 - p)
 
     def inside(t: float) -> float:

@@ -155,7 +155,7 @@ def weibull_dist(x: float, shape: float, scale: float, cumulative: bool) -> Scal
     _demand(x >= 0 and shape > 0 and scale > 0)
     ratio = x / scale
     if cumulative:
-        return -math.expm1(-(ratio**shape))
+        return -math.expm1(-(ratio**shape)) if ratio <= 1 or shape * math.log(ratio) < 300 else 1.0
     _demand(x > 0 or shape >= 1)
     density: float = shape / scale * ratio ** (shape - 1) * math.exp(-(ratio**shape))
     return density

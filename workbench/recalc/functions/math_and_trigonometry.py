@@ -221,7 +221,7 @@ def combina(n: float, k: float) -> Scalar:
 def chosen(n: int, k: int) -> float:
     """C(n, k); Overflow where it is no float."""
     k = min(k, n - k)
-    if k > 1000 and math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) > 720:
+    if k > 1024:  # C(n, k) ≥ C(2k, k) ≥ 2^k
         raise OverflowError
     return float(math.comb(n, k))
 
