@@ -58,11 +58,11 @@ def post(book: xw.Book, action: str, outcome: str, text: str, rows: Sequence[Seq
     sheet["A:C"].autofit()
 
 
-def settings_of(book: xw.Book, action: str, wanted: Sequence[Setting]) -> dict[str, str]:
-    """The values of an action's settings; where the book has none yet they are written with their defaults."""
+def settings_of(book: xw.Book, action: str, wanted: Sequence[Setting], *, offer: bool = True) -> dict[str, str]:
+    """The values of an action's settings; with `offer`, those that the sheet lacks are written, with their defaults."""
     rows = _rows(book)
     missing = [setting for setting in wanted if (action, setting.name) not in rows]
-    if missing:
+    if missing and offer:
         _append(book, action, missing)
     found = {setting.name: rows.get((action, setting.name), setting.default) for setting in wanted}
     return {name: _typed(value) for name, value in found.items()}

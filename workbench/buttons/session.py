@@ -58,11 +58,9 @@ class Session:
 
     def settings(self, wanted: Sequence[Setting]) -> dict[str, str]:
         """The settings of this action. Raises, after showing them, while a required one is empty."""
-        given = {setting.name for setting in wanted if self.options.get(setting.name)}
-        if all(setting.name in given or not setting.required for setting in wanted) and given:
-            values = {setting.name: self.options.get(setting.name, setting.default) for setting in wanted}
-        else:
-            values = settings_of(self.book, self.action, wanted) | {name: self.options[name] for name in given}
+        given = {setting.name: value for setting in wanted if (value := self.options.get(setting.name))}
+        complete = bool(given) and all(setting.name in given for setting in wanted if setting.required)
+        values = settings_of(self.book, self.action, wanted, offer=not complete) | given
         empty = [setting for setting in wanted if setting.required and not values[setting.name]]
         if empty:
             self.ask(
