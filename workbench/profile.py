@@ -5,7 +5,7 @@ Data only. Units stand in the names (`_ms`), shapes are tuples of ints, ratios a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -244,3 +244,18 @@ class LossProfile:
     settings: Mapping[str, str] = field(default_factory=dict)
     performance_profile: str = ""
     """The performance profile whose targets it follows in a workbook; empty: the book's first."""
+
+    @property
+    def rated_level(self) -> float:
+        """The level that its layers are compared at."""
+        return rated_level(self.levels)
+
+
+RATED_LEVEL = 0.95
+"""A layer's sensitivity is that at this level, the highest given to a layer, less that at level 0."""
+
+
+def rated_level(levels: Sequence[float]) -> float:
+    """The one of `levels` that layers are compared at: 95 %, else the highest below it, else the lowest above 0."""
+    below = [level for level in levels if 0 < level <= RATED_LEVEL + 1e-9]
+    return max(below) if below else min((level for level in levels if level > 0), default=0.0)

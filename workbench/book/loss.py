@@ -18,7 +18,6 @@ HALVINGS = 32
 EXTREMES = 5
 """Layers in the list of the most and the least sensitive."""
 
-_RATED = 0.95
 _METRICS = {
     "kl": "Kullback-Leibler divergence of outputs, nats",
     "mse": "mean squared difference of outputs",
@@ -97,7 +96,7 @@ def loss_sheet(
     performance profile that it follows; where it `speaks`, that one's operators sheet shows its sensitivities."""
     labels = short_labels([row.layer_id for row in profile.layers])
     compared = tuple(dict.fromkeys(key for row in profile.layers for key in row.other_patterns))
-    rated = _rated_level(profile.levels)
+    rated = profile.rated_level
     titles = {key: f"{key} at {rated * 100:g} %" for key in compared}
     return SheetData(
         "loss",
@@ -190,7 +189,7 @@ def _fields(profile: LossProfile, performance_profile: str) -> dict[str, Value]:
         "average_note": "relative: compare layers, not models",
         "of_layers": f"of {len(profile.layers):,} with a constant weight",
         "in_profile": f"by weight name, in {performance_profile}",
-        "rated_level": _rated_level(profile.levels),
+        "rated_level": profile.rated_level,
         "method": profile.method,
         "method_role": _ROLES.get(profile.method, "plain"),
         "pattern": profile.pattern,
@@ -203,9 +202,3 @@ def _fields(profile: LossProfile, performance_profile: str) -> dict[str, Value]:
 def _notes(profile: LossProfile) -> list[Record]:
     warnings: list[Record] = [{"kind": "warning", "text": text} for text in profile.warnings]
     return warnings + [{"kind": kind, "text": text} for kind, text in profile.settings.items()]
-
-
-def _rated_level(levels: Sequence[float]) -> float:
-    """95 %, else the highest level below it, else the lowest above 0."""
-    below = [level for level in levels if 0 < level <= _RATED + 1e-9]
-    return max(below) if below else min(level for level in levels if level > 0)

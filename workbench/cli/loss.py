@@ -147,7 +147,7 @@ def _row_document(row: LayerLoss) -> dict[str, Any]:
 def print_loss(result: LossResult) -> None:
     """The figures and the most and least sensitive layers, on stdout."""
     from workbench.cli.common import one_line
-    from workbench.loss.rows import layer_sensitivity, rated_level
+    from workbench.loss.rows import layer_sensitivity
 
     made, figures = result.profile, result.figures
     counted = sum(not row.skipped for row in made.layers)
@@ -160,7 +160,7 @@ def print_loss(result: LossResult) -> None:
     )
     typer.echo(f"  parameters reduced        {_shown(figures['reduction'])} times")
     ranked = _ranked(result)
-    level = rated_level(made.levels)
+    level = made.rated_level
     few = ranked if len(ranked) <= 2 * SHOWN else (*ranked[:SHOWN], None, *ranked[-SHOWN:])
     typer.echo(f"  most to least sensitive, at {level * 100:g} %:")
     for row in few:

@@ -18,8 +18,8 @@ from workbench.loss.layers import FIRST_LAYER, NOT_CHOSEN, PrunableLayer, prunab
 from workbench.loss.magnitude import removed_share, sensitivity_at
 from workbench.loss.metrics import CustomMetric, Metric, loss_of
 from workbench.loss.patterns import Pattern
-from workbench.loss.rows import RATED_LEVEL, layer_row, layer_sensitivity, rank_correlation, rated_level
-from workbench.profile import LayerLoss, LossProfile
+from workbench.loss.rows import layer_row, layer_sensitivity, rank_correlation
+from workbench.profile import RATED_LEVEL, LayerLoss, LossProfile, rated_level
 from workbench.profiling.loading import LoadedModel, all_tensors, load_model
 from workbench.profiling.machine import usable_cores
 from workbench.profiling.samples import cache_folder, resolve_model

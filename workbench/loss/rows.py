@@ -7,10 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from workbench.loss.layers import PrunableLayer
-from workbench.profile import LayerLoss, LossProfile
-
-RATED_LEVEL = 0.95
-"""A layer's sensitivity is that at this level, the highest given to a layer, less that at level 0."""
+from workbench.profile import LayerLoss, LossProfile, rated_level
 
 
 def layer_row(
@@ -31,12 +28,6 @@ def layer_row(
         skipped=layer.skipped,
         note=layer.note,
     )
-
-
-def rated_level(levels: Sequence[float]) -> float:
-    """The level that layers are compared at: 95 %, else the highest below it, else the lowest above 0."""
-    below = [level for level in levels if 0 < level <= RATED_LEVEL + 1e-9]
-    return max(below) if below else min((level for level in levels if level > 0), default=0.0)
 
 
 def layer_sensitivity(row: LayerLoss, levels: Sequence[float]) -> float | None:
