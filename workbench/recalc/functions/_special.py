@@ -333,6 +333,8 @@ def bessel_j(order: int, x: float) -> float:
     if x * x / 4 <= 5 * (order + 1):
         return _bessel_series(order, x, -1.0)
     if x > _FAR:
+        if order > x:
+            return _downwards(order, x) * _hankel(0, x)[0]
         return _upwards(order, x, _hankel(0, x)[0], _hankel(1, x)[0])
     count = 2 * int(x + order + 40)
     angle = np.arange(count) * (2 * math.pi / count)
@@ -391,6 +393,21 @@ def _upwards(order: int, x: float, low: float, high: float) -> float:
         if math.isinf(high):
             raise OverflowError
     return high
+
+
+def _downwards(order: int, x: float) -> float:
+    """J(order) / J(0) for order > x by Miller's recurrence from far above."""
+    if order > 10_000_000:
+        raise NotEvaluable("asks for a Bessel function of too high an order")
+    start = order + 50 + int(12 * order ** (1 / 3) + math.sqrt(80 * order) / 4)
+    high, low, wanted = 0.0, 1e-280, 0.0
+    for n in range(start, 0, -1):
+        high, low = low, 2 * n / x * low - high
+        if n - 1 == order:
+            wanted = low
+        if abs(low) > 1e200:
+            high, low, wanted = high * 1e-200, low * 1e-200, wanted * 1e-200
+    return wanted / low
 
 
 def _hankel(order: int, x: float) -> tuple[float, float]:

@@ -29,15 +29,15 @@ def sln(cost: Floats, salvage: Floats, life: Floats) -> tuple[Floats, Floats]:
 @scalar("SYD", NUMBER, NUMBER, NUMBER, NUMBER)
 def syd(cost: float, salvage: float, life: float, period: float) -> Scalar:
     """By the sum of the years' digits."""
-    _demand(salvage >= 0 and life > 0 and 1 <= period <= life)
+    _demand(life > 0 and 0 < period <= life)
     return (cost - salvage) * (life - period + 1) * 2 / (life * (life + 1))
 
 
 @scalar("DB", NUMBER, NUMBER, NUMBER, NUMBER, opt(NUMBER, 12.0))
 def db(cost: float, salvage: float, life: float, period: float, months: float) -> Scalar:
     """Fixed declining balance, the rate rounded to three places; `months` of the first year."""
-    month, at = math.trunc(months), math.trunc(period)
-    _demand(cost >= 0 and salvage >= 0 and life > 0 and at >= 1 and 1 <= month <= 12)
+    month, at = math.trunc(months), max(math.trunc(period), 1)
+    _demand(cost >= 0 and salvage >= 0 and life > 0 and period > 0 and 1 <= month <= 12)
     _demand(at <= life + (month < 12))
     if cost == 0:
         return 0.0
@@ -51,7 +51,7 @@ def db(cost: float, salvage: float, life: float, period: float, months: float) -
     return (cost - first) * (1 - rate) ** (at - 2) * rate
 
 
-@scalar("DDB", NUMBER, NUMBER, NUMBER, NUMBER, opt(NUMBER, 2.0, empty=True))
+@scalar("DDB", NUMBER, NUMBER, NUMBER, NUMBER, opt(NUMBER, 2.0))
 def ddb(cost: float, salvage: float, life: float, period: float, factor: float) -> Scalar:
     """Declining balance, at `factor` / life of what is left."""
     _demand(cost >= 0 and salvage >= 0 and life > 0 and factor > 0 and 0 < period <= life)
@@ -60,6 +60,7 @@ def ddb(cost: float, salvage: float, life: float, period: float, factor: float) 
 
 def _declining(cost: float, salvage: float, life: float, period: float, factor: float) -> float:
     rate = factor / life
+    period = max(period, 1.0)
     if rate >= 1:
         before = cost if period == 1 else 0.0
         after = 0.0

@@ -19,7 +19,7 @@ def _demand(holds: bool, which: CellErrorValue = _NUM) -> None:
 @scalar("BINOM.DIST BINOMDIST", NUMBER, NUMBER, NUMBER, LOGICAL)
 def binom_dist(successes: float, trials: float, p: float, cumulative: bool) -> Scalar:
     """0 ≤ successes ≤ trials, 0 ≤ p ≤ 1."""
-    k, n = math.trunc(successes), math.trunc(trials)
+    k, n = math.floor(successes), math.floor(trials)
     _demand(0 <= k <= n < 2**53 and 0 <= p <= 1)
     return binomial_cdf(k, n, p) if cumulative else special.binomial_density(k, n, p, 1 - p)
 
@@ -34,8 +34,8 @@ def binomial_cdf(k: int, n: int, p: float) -> float:
 @scalar("BINOM.DIST.RANGE", NUMBER, NUMBER, NUMBER, opt(NUMBER))
 def binom_dist_range(trials: float, p: float, low: float, high: float | None) -> Scalar:
     """P(low ≤ X ≤ high), or P(X = low)."""
-    n, first = math.trunc(trials), math.trunc(low)
-    last = first if high is None else math.trunc(high)
+    n, first = math.floor(trials), math.floor(low)
+    last = first if high is None else math.floor(high)
     _demand(n >= 0 and 0 <= p <= 1 and 0 <= first <= last <= n)
     if last - first > 1000:
         return binomial_cdf(last, n, p) - (binomial_cdf(first - 1, n, p) if first else 0.0)
@@ -45,7 +45,7 @@ def binom_dist_range(trials: float, p: float, low: float, high: float | None) ->
 @scalar("BINOM.INV CRITBINOM", NUMBER, NUMBER, NUMBER)
 def binom_inv(trials: float, p: float, alpha: float) -> Scalar:
     """The least k where P(X ≤ k) ≥ alpha."""
-    n = math.trunc(trials)
+    n = math.floor(trials)
     _demand(n >= 0 and 0 < p < 1 and 0 < alpha < 1)
     low, high = -1, n
     while high - low > 1:
@@ -60,7 +60,7 @@ def binom_inv(trials: float, p: float, alpha: float) -> Scalar:
 @scalar("NEGBINOM.DIST", NUMBER, NUMBER, NUMBER, LOGICAL)
 def negbinom_dist(failures: float, successes: float, p: float, cumulative: bool) -> Scalar:
     """Of the failures before so many successes."""
-    f, s = math.trunc(failures), math.trunc(successes)
+    f, s = math.floor(failures), math.floor(successes)
     _demand(f >= 0 and s >= 1 and 0 < p < 1)
     if cumulative:
         return special.beta_i(s, f + 1, p, 1 - p)
@@ -76,7 +76,7 @@ def negbinomdist(failures: float, successes: float, p: float) -> Scalar:
 @scalar("POISSON.DIST POISSON", NUMBER, NUMBER, LOGICAL)
 def poisson_dist(x: float, mean: float, cumulative: bool) -> Scalar:
     """x ≥ 0, mean ≥ 0."""
-    k = math.trunc(x)
+    k = math.floor(x)
     _demand(x >= 0 and mean >= 0)
     return special.gamma_q(k + 1, mean) if cumulative else special.poisson_density(k, mean)
 
@@ -84,7 +84,7 @@ def poisson_dist(x: float, mean: float, cumulative: bool) -> Scalar:
 @scalar("HYPGEOM.DIST", NUMBER, NUMBER, NUMBER, NUMBER, LOGICAL)
 def hypgeom_dist(found: float, drawn: float, marked: float, size: float, cumulative: bool) -> Scalar:
     """Marked ones among those drawn, without putting back."""
-    k, n, m, all_ = (math.trunc(v) for v in (found, drawn, marked, size))
+    k, n, m, all_ = (math.floor(v) for v in (found, drawn, marked, size))
     lowest = max(0, n - all_ + m)
     _demand(lowest <= k <= min(n, m) and 0 < n <= all_ and 0 < m <= all_)
     if not cumulative:
@@ -126,7 +126,7 @@ def hypgeomdist(found: float, drawn: float, marked: float, size: float) -> Scala
 @scalar("PERMUT", NUMBER, NUMBER)
 def permut(number: float, chosen: float) -> Scalar:
     """Orders of so many chosen of a number."""
-    n, k = math.trunc(number), math.trunc(chosen)
+    n, k = math.floor(number), math.floor(chosen)
     _demand(n >= 0 and 0 <= k <= n)
     product = 1.0
     for factor in range(n - k + 1, n + 1):
@@ -138,7 +138,7 @@ def permut(number: float, chosen: float) -> Scalar:
 @scalar("PERMUTATIONA", NUMBER, NUMBER)
 def permutationa(number: float, chosen: float) -> Scalar:
     """Orders with repetition."""
-    n, k = math.trunc(number), math.trunc(chosen)
+    n, k = math.floor(number), math.floor(chosen)
     _demand(n >= 0 and k >= 0)
     return float(n) ** k
 

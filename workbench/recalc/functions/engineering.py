@@ -30,7 +30,7 @@ _BITS = {2: 10, 8: 30, 16: 40}
 
 
 def _read(text: str, base: int) -> int:
-    numeral = text.strip().upper()
+    numeral = text.upper()
     _demand(len(numeral) <= _DIGITS and all(digit in "0123456789ABCDEF"[:base] for digit in numeral))
     number = int(numeral or "0", base)
     bits = _BITS[base]
@@ -174,7 +174,7 @@ def erfc_precise(x: float) -> Scalar:
 
 def _order(number: float) -> int:
     order = math.trunc(number)
-    _demand(number >= 0)
+    _demand(order >= 0)
     return order
 
 

@@ -73,10 +73,10 @@ def fv(rate: Floats, periods: Floats, payment: Floats, present: Floats, when: Fl
 
 
 @vector("PV", NUMBER, NUMBER, NUMBER, opt(NUMBER, _ZERO), opt(NUMBER, _ZERO))
-def pv(rate: Floats, periods: Floats, payment: Floats, future: Floats, when: Floats) -> Floats:
+def pv(rate: Floats, periods: Floats, payment: Floats, future: Floats, when: Floats) -> tuple[Floats, Any]:
     """Present value."""
     compound, annuity = _growth(rate, periods)
-    return np.asarray(-(future + payment * _due(rate, when) * annuity) / compound)
+    return -(future + payment * _due(rate, when) * annuity) / compound, codes_where((rate == -1, _DIV0))
 
 
 @vector("PMT", NUMBER, NUMBER, NUMBER, opt(NUMBER, _ZERO), opt(NUMBER, _ZERO))
@@ -147,7 +147,7 @@ def cumprinc(rate: float, periods: float, present: float, start: float, end: flo
 
 def _span(rate: float, periods: float, present: float, start: float, end: float, when: float) -> Floats:
     """The numbers of the periods asked for."""
-    _demand(rate > 0 and periods > 0 and present > 0 and when in (0, 1))
+    _demand(0 < rate <= 1e100 and 0 < periods <= 1e9 and present > 0 and when in (0, 1))
     _demand(1 <= start <= end <= periods)
     if end - start > 10_000_000:
         raise NotEvaluable("asks for the interest of too many periods")
@@ -345,7 +345,7 @@ def mirr(values: Objects, finance: float, reinvest: float) -> Scalar:
     """Rate of return with separate rates for money borrowed and money earned."""
     flows = _flows(values)
     n = len(flows)
-    _demand(finance != -1 and reinvest != -1)
+    _demand(finance != -1 and reinvest != -1, _DIV0)
     earned = sum(f / (1 + reinvest) ** i for i, f in enumerate(flows) if f > 0)
     spent = sum(f / (1 + finance) ** i for i, f in enumerate(flows) if f < 0)
     _demand(earned != 0 and spent != 0 and n > 1, _DIV0)
@@ -374,7 +374,7 @@ def _dated(values: Objects, dates: Objects) -> tuple[Floats, Floats]:
 def xnpv(rate: float, values: Objects, dates: Objects) -> Scalar:
     """Value at the first date, in years of 365 days; no date may lie before the first."""
     amounts, years = _dated(values, dates)
-    _demand(rate >= 0)
+    _demand(rate > 0)
     return float((amounts * (1 + rate) ** -years).sum())
 
 

@@ -205,14 +205,14 @@ def factdouble(x: float) -> Scalar:
 @scalar("COMBIN", NUMBER, NUMBER)
 def combin(n: float, k: float) -> Scalar:
     """Ways to choose k of n."""
-    n, k = math.trunc(n), math.trunc(k)
+    n, k = math.floor(n), math.floor(k)
     return _NUM if n < 0 or k < 0 or n < k else chosen(n, k)
 
 
 @scalar("COMBINA", NUMBER, NUMBER)
 def combina(n: float, k: float) -> Scalar:
     """Ways to choose k of n with repetition."""
-    n, k = math.trunc(n), math.trunc(k)
+    n, k = math.floor(n), math.floor(k)
     if n < 0 or k < 0 or (n == 0 and k > 0):
         return _NUM
     return chosen(n + k - 1, k) if n or k else 1.0

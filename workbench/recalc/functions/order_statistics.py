@@ -27,9 +27,9 @@ def large(array: Value, k: Floats) -> tuple[Floats, Any]:
 
 @vector("SMALL", ARRAY, NUMBER)
 def small(array: Value, k: Floats) -> tuple[Floats, Any]:
-    """The k-th smallest number; k is rounded up. #NUM! when there is none."""
+    """The k-th smallest number; k is rounded down. #NUM! when there is none."""
     rising, n, codes = sample(array)
-    return _at(rising, n, np.ceil(k) - 1, codes)
+    return _at(rising, n, np.floor(k) - 1, codes)
 
 
 def _at(rising: Floats, n: Any, position: Any, codes: Any) -> tuple[Floats, Any]:
@@ -81,14 +81,14 @@ def percentile_exc(array: Value, k: Floats) -> tuple[Floats, Any]:
 @vector("QUARTILE QUARTILE.INC", ARRAY, NUMBER)
 def quartile_inc(array: Value, quarter: Floats) -> tuple[Floats, Any]:
     """quarter 0 to 4."""
-    q = np.trunc(quarter)
+    q = np.floor(quarter)
     return _between(array, lambda n: q / 4 * (n - 1), lambda n: (q < 0) | (q > 4))
 
 
 @vector("QUARTILE.EXC", ARRAY, NUMBER)
 def quartile_exc(array: Value, quarter: Floats) -> tuple[Floats, Any]:
     """quarter 1 to 3."""
-    q = np.trunc(quarter)
+    q = np.floor(quarter)
     return _between(
         array,
         lambda n: q / 4 * (n + 1) - 1,
