@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.errors import CellError
 from workbench.recalc.cellrules import check_edit, check_value, validations_of
 from workbench.recalc.families import Family, Mode, shifted
+from workbench.recalc.hiding import note_subtotals
 from workbench.recalc.patch import Change
 from workbench.recalc.place import Place
 from workbench.recalc.printer import address
@@ -104,6 +105,7 @@ def _drop_formula(book: Workbook, sheet: int, row: int, column: int) -> None:
     si = _SHARED_INDEX.search(dropped.attributes)
     if si is not None and dropped.text:
         _hand_over(book, sheet, formulas, dropped, si[1])
+    note_subtotals(book.model, sheet, part.scan)
     book.unchained.add((sheet, row, column))
     book.build_graph()
     book.dirty = None  # the graph is new: the next recalculation is a full one

@@ -84,3 +84,11 @@ def test_arrays_are_no_references() -> None:
     assert evaluate_formula("=SUBTOTAL(9,{1,2})") == CellErrorValue.VALUE
     assert evaluate_formula("=AGGREGATE(9,6,{1,2})") == CellErrorValue.VALUE
     assert evaluate_formula("=AGGREGATE(14,6,{1,5,2},1)") == 5.0
+
+
+def test_a_subtotal_replaced_by_a_number_counts(book: Path) -> None:
+    workbook = open_workbook(book)
+    workbook.set("Filter!A10", 1000, overwrite_formula=True)
+    workbook.recalculate()
+    row = next(i for i, (formula, _) in enumerate(CASES) if formula == "SUBTOTAL(9,A2:A10)")
+    assert workbook.value(f"Filter!D{21 + row}") == 1016.0
