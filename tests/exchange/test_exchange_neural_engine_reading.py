@@ -159,6 +159,7 @@ BAD = {
     "level no number": (NEWER.replace("90% 4x1", "high 4x1"), r"row 1, column B: 'high 4x1 perf ratio' names no"),
     "shape twice": (NEWER.replace("256x1024,4.0", "256x256,4.0"), "row 3: the weight shape 256x256 stands twice"),
     "support is a word": (NEWER.replace(",true,", ",maybe,", 1), r"row 5, column L: 'maybe' is neither true nor empty"),
+    "no operators": (NEWER[: NEWER.index("InnerProduct")] + NEWER[NEWER.index(",,,,,,,,,,,total") :], "no operators"),
     "cut in the totals": (NEWER[: NEWER.index(",,,,,,,,,,,total")], r"ends after row 7 without its totals"),
     "cut in a row": (NEWER[: NEWER.index("Softmax_1,5:0") + 9], "without its totals"),
     "cut in the ratios": (NEWER[:100], "no row with the column names"),

@@ -56,6 +56,13 @@ def test_without_the_model_weights_are_unknown_and_said_to_be(tmp_path: Path):
     assert read.profile.operators
     assert all(op.weight is None and not op.sparse_support for op in read.profile.operators)
     assert any("--model" in note for note in read.notes)
+    assert read.profile.runtime == "onnxruntime, CPUExecutionProvider"
+
+
+def test_operators_on_a_gpu_are_noted(tmp_path: Path):
+    path = runtime_profile("resnet_small", tmp_path)
+    path.write_text(path.read_text().replace("CPUExecutionProvider", "CUDAExecutionProvider"))
+    assert any("ran on CUDAExecutionProvider" in note for note in read_any(path).notes)
 
 
 @pytest.mark.parametrize("level", ["ORT_ENABLE_BASIC", "ORT_DISABLE_ALL"])

@@ -66,6 +66,9 @@ def read(source: Source) -> ImportedProfile:
     else:
         operators = [_unjoined(i, node, _Times(times)) for i, node in enumerate(counted[0].nodes)]
         notes = ["the file holds no weights: give the model with --model to know them"]
+    providers = _providers(events)
+    if providers - {"CPUExecutionProvider"}:
+        notes.append(f"operators ran on {', '.join(sorted(providers))}: a CPU's perf ratios hold for the CPU only")
     if len(runs) < len(every):
         notes.append(f"{len(every) - len(runs)} of {len(every)} runs ran other operators than the usual: left out")
     if len(runs) == 1:
@@ -73,7 +76,7 @@ def read(source: Source) -> ImportedProfile:
     profile = imported_profile(
         path,
         operators,
-        runtime="onnxruntime",
+        runtime=", ".join(["onnxruntime", *sorted(providers)]),
         model=model,
         profiled_ms=float(np.median([run.duration_us for run in counted])) / 1000,
         batch=batch,
@@ -118,6 +121,12 @@ def _grouped(events: Sequence[Mapping[str, object]], path: Path) -> list[RunEven
         return [run for run in group_runs(events) if run.nodes]
     except (TypeError, ValueError, OverflowError):
         raise FormatError("an operator's shape is no list of numbers", where=path, remedy="write it again") from None
+
+
+def _providers(events: Sequence[Mapping[str, object]]) -> set[str]:
+    """The execution providers that ran operators."""
+    args = (event.get("args") for event in events if event.get("cat") == "Node")
+    return {str(a["provider"]) for a in args if isinstance(a, dict) and a.get("provider")}
 
 
 def _usual_runs(runs: Sequence[RunEvents], path: Path) -> list[RunEvents]:

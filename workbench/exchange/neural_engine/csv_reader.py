@@ -85,6 +85,8 @@ def read_profile_rows(
             remedy="the file is cut short: write or copy it again",
         )
     filled = [n for n in range(titles + 1, end) if any(cell.strip() for cell in rows[n])]
+    if not filled:
+        raise FormatError("it has no operators", where=path, remedy="write the profile of a model that ran")
     lines = [_operator(_checked(rows[n], n + 1, path), n + 1, index, path) for index, n in enumerate(filled)]
     operators = [line.operator for line in lines]
     targets = tuple(line.target for line in lines)
