@@ -131,21 +131,30 @@ def test_a_protected_structure(clean: Any, own_copy: Path) -> None:
 
 
 @pytest.mark.libreoffice
-def test_a_locked_cell_says_what_the_command_says(clean: Any, own_copy: Path) -> None:
+def test_a_refused_edit_says_what_the_command_says(clean: Any, own_copy: Path) -> None:
+    from workbench import api
+    from workbench.buttons.hosts import host_of
     from workbench.buttons.registry import named
     from workbench.buttons.running import run_action
     from workbench.errors import CellError
     from workbench.recalc import recompute
 
-    book = clean.open(own_copy)
-    from workbench.buttons.hosts import host_of
-
-    for edit in ("nowhere=1", "ratios[256x256][90%]=fast", "total_latency_baseline=1"):
-        with pytest.raises(CellError) as refused:
-            recompute(own_copy, edits=[edit], write=False)
-        outcome = run_action(named("recalculate"), host_of(book), edits=[edit])
-        assert outcome.exit_code == 2
-        assert outcome.message.replace("'", "") == str(refused.value).replace("'", "")
+    model = own_copy.with_name("decoder_block.onnx")
+    protected = own_copy.with_name("protected.xlsx")
+    api.profile(model, protected, measure=False, peak_gflops=50.0, protect=True)
+    name, rule, formula = "nowhere=1", "ratios[192x192][90%]=fast", "total_latency_baseline=1"
+    locked = "'baseline ops'!A3=Other"
+    for path, edits in ((own_copy, (name, rule, formula)), (protected, (locked, formula))):
+        book = clean.open(path)
+        for edit in edits:
+            with pytest.raises(CellError) as refused:
+                recompute(path, edits=[edit], write=False)
+            outcome = run_action(named("recalculate"), host_of(book), edits=[edit])
+            assert outcome.exit_code == 2
+            assert outcome.message == str(refused.value)
+    allowed = run_action(named("recalculate"), host_of(book), edits=["ratios[192x192][90%]=3.5"])
+    assert allowed.exit_code == 0, allowed.message
+    assert book.names["ratios_baseline"].refers_to_range[1, 1].value == 3.5, "an unlocked cell of a protected sheet"
 
 
 @pytest.mark.libreoffice
