@@ -93,7 +93,7 @@ def rendered(value: float, form: str, date1904: bool = False) -> str:
     parts = sections(form)
     section, unsigned = _chosen(parts, value)
     if section is None:
-        return format_number(value)
+        return format_number(value)  # as `&` writes it
     if section.is_date:
         if value < 0:
             raise ValueError("a negative date")
@@ -144,9 +144,23 @@ def _literal(token: Token) -> str:
     return "" if token.kind in ("*", "General") else token.text
 
 
+def general(value: float) -> str:
+    """A number ≥ 0 in the format General as a cell shows it: in at most 11 characters, else scientific."""
+    number = Decimal(repr(float(f"{value:.15g}")))
+    whole_digits = max(number.adjusted() + 1, 1) if number else 1
+    if whole_digits <= 11:
+        decimals = max(10 - whole_digits, 0) if value >= 1e-4 else 12
+        plain = f"{number.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP):f}"
+        plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
+        if len(plain) <= 11 and (float(plain) or not value):
+            return plain
+    mantissa, _, exponent = f"{number:.5E}".partition("E")
+    return f"{mantissa.rstrip('0').rstrip('.')}E{exponent[0]}{exponent[1:].zfill(2)}"
+
+
 def _number(value: float, parts: tuple[Token, ...], minus: str) -> str:
     if any(token.kind == "General" for token in parts):
-        shown = format_number(value)
+        shown = general(value)
         return minus + "".join(shown if token.kind == "General" else _literal(token) for token in parts)
     kinds = [token.kind for token in parts]
     if not any(kind in _DIGITS for kind in kinds):
