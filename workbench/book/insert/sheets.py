@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from workbench.book.insert.chart_defaults import say_defaults
 from workbench.book.insert.parts import OFFICE, Element, Parts, main
 from workbench.book.insert.strings import StringMerger
 from workbench.book.insert.styles import StyleMerger
@@ -212,6 +213,8 @@ class Splice:
             self.target.declare(part, self.source.content_type(link.target))
             if link.kind == "table":
                 self._fit_table(part)
+            elif link.kind == "chart":
+                say_defaults(self.target.editable(part))
             elif link.kind == "vmlDrawing":
                 self._fit_comment_shapes(part)
             self.target.add_link(fresh, link.type, part, link_id=link.id)
