@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from workbench.recalc.lexer import FormulaError, tokens
+from workbench.recalc.lexer import FormulaError, Token, tokens
 from workbench.recalc.nodes import Node
-from workbench.recalc.parser import column_number, parse
+from workbench.recalc.parser import column_number, parse, parse_tokens
 from workbench.recalc.place import Place
 from workbench.recalc.printer import column_letters
 from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Region
@@ -70,11 +70,11 @@ class Template:
 
     __slots__ = ("_format", "_offsets", "constant")
 
-    def __init__(self, text: str, row: int) -> None:
+    def __init__(self, text: str, row: int, found: list[Token] | None = None) -> None:
         pieces: list[str] = []
         offsets: list[int] = []
         end = 0
-        for token in tokens(text):
+        for token in tokens(text) if found is None else found:
             if token.kind not in ("cell", "rows"):
                 continue
             for match in _ROW_PART.finditer(text, token.position, token.position + len(token.text)):
@@ -222,17 +222,18 @@ def _plain(sheet: int, formula: Formula, known: dict[bytes, tuple[Node | None, s
         return _Run(Family(place, node, problem=problem), formula.text, template, None)
     text = unescaped(formula.text).strip()
     try:
-        node = parse(text, row, column)
-        template = Template(text, row)
+        found_tokens = tokens(text)
+        node = parse_tokens(found_tokens, text, row, column)
+        template = Template(text, row, found_tokens)
     except FormulaError as problem:
         return _Run(Family(place, None, problem=str(problem)), formula.text, None, None)
-    if template.constant and not _column_relative(text):
+    if template.constant and not _column_relative(found_tokens):
         known[formula.text] = node, "", template
     return _Run(Family(place, node), formula.text, template, None)
 
 
-def _column_relative(text: str) -> bool:
-    return any(token.kind in ("cell", "columns") and not token.text.startswith("$") for token in tokens(text))
+def _column_relative(found: list[Token]) -> bool:
+    return any(token.kind in ("cell", "columns") and not token.text.startswith("$") for token in found)
 
 
 def _array(sheet: int, formula: Formula, given: dict[bytes, bytes], kind: bytes) -> Family:

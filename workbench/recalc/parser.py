@@ -60,7 +60,12 @@ def parse(text: str, row: int = 0, column: int = 0) -> Node:
 
     Raises `FormulaError`.
     """
-    parser = _Parser(text, row, column)
+    return parse_tokens(tokens(text), text, row, column)
+
+
+def parse_tokens(found: list[Token], text: str, row: int = 0, column: int = 0) -> Node:
+    """As `parse`, of a text whose tokens are known."""
+    parser = _Parser(found, text, row, column)
     try:
         return parser.formula()
     except RecursionError:
@@ -76,11 +81,11 @@ def column_number(letters: str) -> int:
 
 
 class _Parser:
-    def __init__(self, text: str, row: int, column: int) -> None:
+    def __init__(self, found: list[Token], text: str, row: int, column: int) -> None:
         self.text = text
         self.row = row
         self.column = column
-        self.tokens = tokens(text)
+        self.tokens = found
         self.index = 0
         self.depth = 0
 
