@@ -267,3 +267,23 @@ def test_frequency_counts_each_number_once() -> None:
 
 def test_mode_mult_in_order_of_appearance() -> None:
     assert evaluate_formula("=MODE.MULT({1,5,5,1,2})") == [[1.0], [5.0]]
+
+
+EXTREME: list[tuple[str, Scalar]] = [
+    ("T.INV(0.3,1E300)", float(stats.norm.ppf(0.3))),
+    ("T.DIST(0.3,1E12,TRUE)", float(stats.norm.cdf(0.3))),
+    ("CHISQ.DIST(1E10+1E5,1E10,TRUE)", float(stats.chi2.cdf(1e10 + 1e5, 1e10))),
+    ("POISSON.DIST(1E9,1E9,TRUE)", float(stats.poisson.cdf(1e9, 1e9))),
+    # by symmetry a half, and half of the probability of the middle
+    ("HYPGEOM.DIST(5000000,1E7,1E9,2E9,TRUE)", 0.5 + 0.5 / math.sqrt(2 * math.pi * 2.5e6 * 0.995)),
+    ("BINOM.DIST.RANGE(1E9,0.5,499990000,500010000)", float(1 - 2 * stats.binom.cdf(499989999, 10**9, 0.5))),
+    ("COMBIN(1E300,1E10)", NUM),
+    ("WEIBULL.DIST(1E300,2,3,TRUE)", 1.0),
+    ("BINOM.DIST(1,1E300,0.3,TRUE)", NUM),
+]
+
+
+@pytest.mark.parametrize(("formula", "wanted"), EXTREME)
+def test_extreme_arguments_are_answered(formula: str, wanted: Scalar) -> None:
+    got = value(formula)
+    assert got == (pytest.approx(wanted, rel=1e-8) if isinstance(wanted, float) else wanted)
