@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -167,9 +170,41 @@ def test_a_locked_cell_says_so(book: Any) -> None:
     assert sheet["A1"].value is None
 
 
+def _png(path: Path, width: int, height: int) -> Path:
+    """A grey PNG, written by hand."""
+    rows = b"".join(b"\0" + b"\x80" * width for _ in range(height))
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    parts = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + parts)
+    return path
+
+
+def test_pictures_and_shapes(book: Any, tmp_path: Path) -> None:
+    sheet = book.sheets[0]
+    picture = sheet.pictures.add(_png(tmp_path / "grey.png", 96, 48), name="grey", anchor=sheet["C3"])
+    assert (picture.width, picture.height) == (72, 36), "96 pixels are an inch"
+    assert (picture.left, picture.top) == pytest.approx((sheet["C3"].left, sheet["C3"].top), abs=1)
+    sheet.shapes["grey"].scale_width(2)
+    assert (picture.width, picture.height) == (144, 72)
+    picture.update(_png(tmp_path / "other.png", 10, 10))
+    assert [shape.type for shape in sheet.shapes] == ["picture"] and picture.width == 144
+    book.save(tmp_path / "drawn.xlsx")
+    with zipfile.ZipFile(tmp_path / "drawn.xlsx") as package:
+        assert [name for name in package.namelist() if name.startswith("xl/media/")]
+    picture.delete()
+    assert len(sheet.shapes) == len(sheet.pictures) == 0
+    with pytest.raises(LibreOfficeError, match="can't read this picture"):
+        (tmp_path / "no.png").write_text("no picture")
+        sheet.pictures.add(tmp_path / "no.png")
+
+
 def test_what_calc_lacks_says_so(book: Any) -> None:
-    with pytest.raises(NotSupported, match=r"Sheet\.shapes is not supported on LibreOffice"):
-        _ = book.sheets[0].shapes[0]
+    with pytest.raises(NotSupported, match=r"Sheet\.charts is not supported on LibreOffice"):
+        _ = book.sheets[0].charts[0]
     with pytest.raises(NotImplementedError):
         book.save("x.xlsb")
 

@@ -45,10 +45,7 @@ class Reason:
 CALC, SUITE, ENGINE = "Calc has no such thing", "the suite itself", "not offered by the engine"
 
 REASONS = (
-    Reason(
-        f"{ENGINE}: shapes, pictures and charts", r"Sheet\.shapes|Sheet\.charts|Sheet\.pictures|TestPicture|TestChart"
-    ),
-    Reason(f"{ENGINE}: shapes, pictures and charts", r"TestShape|copy_picture"),
+    Reason(f"{ENGINE}: charts, and cells copied as a picture", r"Sheet\.charts|TestCharts?\b|copy_picture"),
     Reason(f"{CALC}: table styles", r"a table's style"),
     Reason(f"{CALC}: .xlsb, .xltm, .xla cannot be written", r"saving as"),
     Reason(f"{CALC}: the third mode of calculation (semiautomatic)", r"test_calculation"),

@@ -10,6 +10,7 @@ from xlwings import base_classes as base
 
 from workbench.buttons.libreoffice.addresses import Area, parse
 from workbench.buttons.libreoffice.bridge import NotSupported, guarded
+from workbench.buttons.libreoffice.drawings import Pictures, Shapes
 from workbench.buttons.libreoffice.formats import ALL, CONTENTS, FORMATS
 from workbench.buttons.libreoffice.names import Names
 from workbench.buttons.libreoffice.ranges import Range
@@ -221,12 +222,12 @@ class Sheet(base.Sheet):
         raise NotSupported("Sheet.charts", "draw charts with the workbook's writer")
 
     @property
-    def shapes(self) -> Any:
-        raise NotSupported("Sheet.shapes")
+    def shapes(self) -> Shapes:
+        return Shapes(self)
 
     @property
-    def pictures(self) -> Any:
-        raise NotSupported("Sheet.pictures")
+    def pictures(self) -> Pictures:
+        return Pictures(self)
 
     @property
     def comments(self) -> Any:
