@@ -130,3 +130,29 @@ def test_after_rows_were_added(own_book: Path, tmp_path: Path) -> None:
     assert report.complete
     assert any(changed.cell.startswith("'baseline ops'") for changed in report.changed)
     assert verify(path).differences == ()
+
+
+def test_after_operators_were_added(own_book: Path, tmp_path: Path) -> None:
+    from openpyxl.formula.translate import Translator
+
+    book = openpyxl.load_workbook(own_book)
+    sheet = book["baseline ops"]
+    table = sheet.tables["ops_baseline"]
+    first, last = table.ref.split(":")
+    bottom = int("".join(filter(str.isdigit, last)))
+    for cell in sheet[bottom]:
+        value = cell.value
+        below = sheet.cell(bottom + 1, cell.column)
+        if cell.data_type == "f" and isinstance(value, str):
+            value = Translator(value, cell.coordinate).translate_formula(below.coordinate)
+        below.value = value
+    table.ref = table.autoFilter.ref = f"{first}:{last.rstrip('0123456789')}{bottom + 1}"
+    path = tmp_path / "book.xlsx"
+    book.save(path)
+    with open_workbook(own_book) as before:
+        before.recalculate()
+        total = before.value("total_latency_baseline")
+    assert recompute(path).complete
+    with open_workbook(path) as after:
+        assert float(str(after.value("total_latency_baseline"))) > float(str(total))
+    assert verify(path).differences == ()

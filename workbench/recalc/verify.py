@@ -116,9 +116,7 @@ def recalculated_copy(soffice: str, path: Path, folder: Path, timeout_s: float) 
     try:
         output, _ = child.communicate(timeout=timeout_s)
     except BaseException as problem:
-        with contextlib.suppress(OSError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+        _end(child)
         if isinstance(problem, subprocess.TimeoutExpired):
             raise WorkbenchError(f"LibreOffice was not done after {timeout_s:.0f} s", where=path) from None
         raise
@@ -127,6 +125,16 @@ def recalculated_copy(soffice: str, path: Path, folder: Path, timeout_s: float) 
         said = " ".join(output.split())[-200:]
         raise WorkbenchError(f"LibreOffice could not convert the workbook ({said})", where=path)
     return result
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    """End a process and, where the system has process groups, all that it started."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(OSError):
+            os.killpg(child.pid, signal.SIGKILL)
+    else:
+        child.kill()
+    child.wait()
 
 
 def _version(soffice: str) -> str:
