@@ -79,6 +79,16 @@ def test_check_finds_all_values_agree(toolbar: Any, own_copy: Path) -> None:
     assert "Workbench messages" not in book.sheet_names
 
 
+def test_check_lists_a_cell_that_differs_and_passes_over_volatile_ones(toolbar: Any, tmp_path: Path) -> None:
+    book = toolbar.app.books.add()
+    # LibreOffice says 0^0 is 1; Excel and the workbench say #NUM!.
+    book.sheets[0]["A1"].value = [["=0^0", "=RAND()", "=1+1"]]
+    outcome = toolbar.press(book, "check")
+    assert outcome["exit_code"] == 1
+    assert outcome["message"] == "Checked 2 formulas: 1 differ, 0 could not be evaluated; 1 could not be compared"
+    assert toolbar.messages(book)[2][3:7] == ["Sheet1!A1", 1, "#NUM!", "=0^0"]
+
+
 def test_profile_again_measures_and_keeps_what_was_edited(toolbar: Any, own_copy: Path) -> None:
     book = toolbar.open(own_copy)
     ratios = book.names["ratios_baseline"].refers_to_range

@@ -83,7 +83,7 @@ def verify(book: str | Path, *, timeout_s: float = 600.0) -> Verification:
     with open_workbook(path) as ours, tempfile.TemporaryDirectory() as folder:
         converted = recalculated_copy(soffice, path, Path(folder), timeout_s)
         with open_workbook(converted) as theirs:
-            return _compared(ours, theirs, _version(soffice))
+            return compared(ours, theirs, _version(soffice))
 
 
 def find_soffice() -> str | None:
@@ -145,11 +145,12 @@ def _version(soffice: str) -> str:
     return " ".join(done.stdout.split()[:2]) or "LibreOffice"
 
 
-def _compared(ours: Workbook, theirs: Workbook, engine: str) -> Verification:
+def compared(ours: Workbook, theirs: Workbook, engine: str) -> Verification:
+    """The formula cells of `ours` beside the same cells of `theirs`, which `engine` calculated."""
     left_out = _incomparable(ours, ours.graph)
     differences: list[Difference] = []
     skipped: list[str] = []
-    compared = 0
+    count = 0
     for family in ours.families:
         sheet = family.place.sheet
         other_sheet = theirs.model.sheet_index(ours.sheet_names[sheet])
@@ -157,13 +158,13 @@ def _compared(ours: Workbook, theirs: Workbook, engine: str) -> Verification:
             if family.index in left_out or other_sheet is None:
                 skipped.append(ours.label(sheet, row, column))
                 continue
-            compared += 1
+            count += 1
             mine = ours.model.store.cell(sheet, row, column)
             other = theirs.model.store.cell(other_sheet, row, column)
             if not same(mine, other):
                 text = written_formula(ours, sheet, row, column) or ""
                 differences.append(Difference(ours.label(sheet, row, column), "=" + text, mine, other))
-    return Verification(engine, compared, tuple(differences), tuple(skipped))
+    return Verification(engine, count, tuple(differences), tuple(skipped))
 
 
 def _incomparable(book: Workbook, graph: Graph) -> set[int]:

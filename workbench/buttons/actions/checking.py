@@ -6,41 +6,34 @@ from workbench.buttons.actions.common import kept_rows
 from workbench.buttons.registry import Outcome, action
 from workbench.buttons.session import Session
 
-_SAME = 1e-9
-"""Two engines' results that differ relatively by less are the same: they add in another order."""
-
 
 @action("Check")
 def check(session: Session, settings: dict[str, str]) -> Outcome:
     """Compare every formula's value here with the workbench's own, and list the cells that differ."""
-    from workbench.recalc import recompute
+    from workbench.recalc import open_workbook
+    from workbench.recalc.verify import compared
 
     session.progress("Recalculating", 0.2)
     session.book.app.calculate()
     session.progress("Comparing", 0.5)
-    report = recompute(session.copy_as_calculated(), write=False)
-    differing = [(c.cell, c.before, c.after) for c in report.changed if not _is_same(c.before, c.after)]
+    copy = session.copy_as_calculated()
+    with open_workbook(copy) as here, open_workbook(copy) as own:
+        report = own.recalculate()
+        found = compared(own, here, session.book.app.engine.name)
     kept = kept_rows(report)
-    if not differing and not kept:
-        return Outcome(f"Checked {report.formulas} formulas: all values agree")
+    left = f"; {len(found.skipped)} could not be compared" if found.skipped else ""
+    if found.agrees and not kept:
+        return Outcome(f"Checked {found.compared} formulas: all values agree{left}")
     rows: list[tuple[object, ...]] = []
-    if differing:
-        rows += [("cell", "here", "workbench"), *((cell, _shown(a), _shown(b)) for cell, a, b in differing)]
+    if found.differences:
+        rows.append(("cell", "here", "workbench", "formula"))
+        rows += [(d.cell, _shown(d.other), _shown(d.value), d.formula) for d in found.differences]
     return Outcome(
-        f"Checked {report.formulas} formulas: {len(differing)} differ, {max(len(kept) - 1, 0)} could not be evaluated",
+        f"Checked {found.compared} formulas: {len(found.differences)} differ, "
+        f"{max(len(kept) - 1, 0)} could not be evaluated{left}",
         rows + kept,
-        exit_code=1 if differing else 3,
+        exit_code=1 if found.differences else 3,
     )
-
-
-def _is_same(one: object, other: object) -> bool:
-    if one is None or other is None:
-        return (one or "") == (other or "")
-    numbers = isinstance(one, int | float) and isinstance(other, int | float)
-    if numbers:
-        a, b = float(one), float(other)  # type: ignore[arg-type]
-        return abs(a - b) <= _SAME * max(abs(a), abs(b), 1e-300)
-    return str(one) == str(other)
 
 
 def _shown(value: object) -> object:
