@@ -91,7 +91,7 @@ def test_scale_and_zero_point_by_hand() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("tokens", [1, 37, 130])
 def test_inside_onnx_runtime_equals_its_integer_product(tokens: int, threads: int) -> None:
-    from workbench.calibration.measure import dense_int8_session, sparse_int8_session
+    from workbench.calibration.sessions import dense_int8_session, sparse_int8_session
 
     rng = np.random.default_rng(tokens)
     weight = random_weight(rng, 64, 50, 0.7)

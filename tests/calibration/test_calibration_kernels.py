@@ -131,7 +131,7 @@ def test_scipy_rows_agree_with_the_kernel(layout: Layout) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_inside_onnx_runtime_equals_matmul(tokens: int, threads: int, layout: Layout) -> None:
-    from workbench.calibration.measure import REPEATS, dense_session, sparse_session
+    from workbench.calibration.sessions import REPEATS, dense_session, sparse_session
 
     rng = np.random.default_rng(tokens)
     weight = rng.standard_normal((64, 50), dtype=np.float32)

@@ -36,6 +36,7 @@ def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.calibration.timing.others_cpu_seconds", lambda: 0.0)
     monkeypatch.setattr("workbench.calibration.validation._BLOCKS", 5)
     monkeypatch.setattr("workbench.calibration.validation._BLOCK_S", 0.0)
+    monkeypatch.setattr("workbench.calibration.validation._PROFILED_ROWS", 2)
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +153,7 @@ def test_an_int8_network_runs_with_the_int8_kernel(tmp_path: Path) -> None:
     swapped = [o for o in found.operators if o.replaced]
     assert len(swapped) >= 24
     assert {o.operator_type for o in swapped} >= {"MatMulIntegerToFloat"}
-    # Rounding before the next quantization may move a value by a step of it.
-    assert found.output_difference < 0.02
+    assert found.outputs_agree
 
 
 def test_inputs_of_other_dimensions_are_refused(tmp_path: Path) -> None:

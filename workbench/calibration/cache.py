@@ -14,7 +14,7 @@ from workbench.calibration.product import Layout
 from workbench.files import replacing
 
 _FILE = "calibration.json"
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True)

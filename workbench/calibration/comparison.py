@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.calibration.measure import REPEATS, dense_session
 from workbench.calibration.packing import pruning_mask
 from workbench.calibration.product import COMPARISONS, Floats, available_comparisons
+from workbench.calibration.sessions import REPEATS, dense_session
 from workbench.calibration.timing import Spread, time_in_turn
 
 Progress = Callable[[str, float], None]

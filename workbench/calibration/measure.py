@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
 
 from workbench.calibration.cache import CacheKey, CalibrationCache, MeasuredLevel, machine_key
 from workbench.calibration.packing import PackedInt8, PackedWeight, pack, pack_int8, pruning_mask
 from workbench.calibration.product import Int8Linear, Layout, int8_unavailable, kernel_name, require_numba
 from workbench.calibration.runtime import Session
-from workbench.calibration.timing import FEWEST_BLOCKS, NOISY_ABOVE, time_in_turn
+from workbench.calibration.sessions import (
+    REPEATS,
+    dense_int8_session,
+    dense_session,
+    product_times,
+    sparse_int8_session,
+    sparse_session,
+)
+from workbench.calibration.timing import FEWEST_BLOCKS, NOISY_ABOVE, BlockTimes, time_in_turn
 from workbench.profile import BLOCK_ROWS, LEVELS, RatioRow, RatioTable, Source
 
-Floats = NDArray[np.float32]
 Progress = Callable[[str, float], None]
 DTYPES = ("fp32", "int8")
 """Element types that the kernels offer: fp32, and u8 activations by s8 weights to fp32. A ratio holds for one."""
-REPEATS = 4
-"""Products in a timed run, with weights of their own: as in a network, threads are awake and weights not at hand."""
-_OUTPUTS = tuple(f"y{i}" for i in range(REPEATS))
-_OPSETS = {"": 17, "workbench.calibration": 1, "com.microsoft": 1}
-_SECONDS_A_SHAPE = 3.0
+_BLOCKS = 11
+_BLOCK_S = 0.02
+_CALLS = 4
+"""Of a run in a block of timing whose own length is 0: one that does not count, and 3."""
+_SECONDS_A_SHAPE = 6.0
 
 
 @dataclass(frozen=True)
@@ -94,8 +102,9 @@ def calibrate_shapes(
     `tokens` is M, the rows of the activations, for all shapes or each. Both sides run as a session of ONNX
     Runtime with nodes of one kind and `threads` threads: `MatMul` with a dense weight, and the sparse kernel
     with random 4x1 zeros. For shapes that `dtypes` calls int8 these are `MatMulIntegerToFloat` and the int8
-    kernel. Packing of activations is part of the kernel's time, packing of weights is not (both are done
-    once). `layout` "row" is a drop-in for MatMul; "feature" takes and gives feature-major activations.
+    kernel. Each product stands among operators that make its activations and read its result. Packing of
+    activations is part of the kernel's time, packing of weights, which is done once, is not. `layout` "row" is a
+    drop-in for MatMul; "feature" takes and gives feature-major activations.
     `budget_s` bounds the measuring; shapes left over are in `skipped`, as are those that have no 4x1 blocks.
 
     Raises `MissingExtra` without Numba.
@@ -175,39 +184,30 @@ def _measure(key: CacheKey, levels: Sequence[float], budget_s: float) -> tuple[d
     started = time.perf_counter()
     outputs, inputs = key.shape
     rng = np.random.Generator(np.random.PCG64([outputs, inputs, key.tokens]))
-    result = np.empty((key.tokens, outputs), np.float32)
-    sessions: list[Session] = []
     packed: list[PackedWeight | PackedInt8]
     activations: NDArray[np.generic]
-    try:
-        if key.dtype == "int8":
-            linear = _random_linear(rng, outputs, inputs)
-            activations = rng.integers(0, 256, (key.tokens, inputs), np.uint8)
-            pruned = [replace(linear, weight=_pruned(linear.weight, level)) for level in levels]
-            packed = [pack_int8(p.weight) for p in pruned]
-            sessions += [dense_int8_session(linear, key.tokens, key.threads)]
-            sessions += [sparse_int8_session(p, key.tokens, key.threads) for p in pruned]
-        else:
-            weight = rng.standard_normal((outputs, inputs), dtype=np.float32)
-            activations = rng.standard_normal((key.tokens, inputs), dtype=np.float32)
-            fp32 = [pack(_pruned(weight, level)) for level in levels]
-            packed = list(fp32)
-            sessions += [dense_session(weight, key.tokens, key.threads)]
-            sessions += [sparse_session(p, key.tokens, key.threads, key.layout) for p in fp32]
-        for number, session in enumerate(sessions):
-            turned = number > 0 and key.layout == "feature"
-            session.feed({"x": activations.T if turned else activations})
-            session.write_into([result.reshape(result.shape[::-1]) if turned else result] * REPEATS)
-        left = budget_s - (time.perf_counter() - started)
-        times = time_in_turn([s.run for s in sessions], budget_s=left)
-    finally:
-        for session in sessions:
-            session.close()
-    dense = times.time_ms(0).median / REPEATS
+    opened: list[Callable[[str], Session]]
+    if key.dtype == "int8":
+        linear = _random_linear(rng, outputs, inputs)
+        activations = rng.integers(0, 256, (key.tokens, inputs), np.uint8)
+        pruned = [replace(linear, weight=_pruned(linear.weight, level)) for level in levels]
+        packed = [pack_int8(p.weight) for p in pruned]
+        opened = [partial(dense_int8_session, linear, key.tokens, key.threads)]
+        opened += [partial(sparse_int8_session, p, key.tokens, key.threads) for p in pruned]
+    else:
+        weight = rng.standard_normal((outputs, inputs), dtype=np.float32)
+        activations = rng.standard_normal((key.tokens, inputs), dtype=np.float32)
+        fp32 = [pack(_pruned(weight, level)) for level in levels]
+        packed = list(fp32)
+        opened = [partial(dense_session, weight, key.tokens, key.threads)]
+        opened += [partial(sparse_session, p, key.tokens, key.threads, key.layout) for p in fp32]
+    left = budget_s - (time.perf_counter() - started)
+    times = _product_times(opened, activations, outputs, turned=key.layout == "feature", budget_s=left)
+    dense = times.time_ms(0).median
     found = {}
     for number, (level, p) in enumerate(zip(levels, packed, strict=True), 1):
         ratio, blocks = times.ratio(0, number)
-        sparse = times.time_ms(number).median / REPEATS
+        sparse = times.time_ms(number).median
         found[level] = MeasuredLevel(
             ratio=ratio.median,
             low=ratio.low,
@@ -220,6 +220,61 @@ def _measure(key: CacheKey, levels: Sequence[float], budget_s: float) -> tuple[d
     return found, float(np.median(times.busy))
 
 
+def _product_times(
+    opened: Sequence[Callable[[str], Session]],
+    activations: NDArray[np.generic],
+    outputs: int,
+    *,
+    turned: bool,
+    budget_s: float,
+) -> BlockTimes:
+    """The time of a product in sessions timed in turn, by ONNX Runtime's own trace; all but the first take it turned.
+
+    The trace is what a profile's operator latencies come from, too.
+    """
+    result = np.empty((activations.shape[0], outputs), np.float32)
+    sessions: list[Session] = []
+    with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
+        try:
+            for number, make in enumerate(opened):
+                session = make(str(Path(folder) / f"trace{number}"))
+                sessions.append(session)
+                feature = turned and number > 0
+                session.feed({"x": np.ascontiguousarray(activations.T) if feature else activations})
+                session.write_into([result.reshape(result.shape[::-1]) if feature else result] * REPEATS)
+            repeats = [_repeats(session) for session in sessions]
+            runs = [partial(_run_times, session, n) for session, n in zip(sessions, repeats, strict=True)]
+            times = time_in_turn(runs, blocks=_BLOCKS, block_s=0.0, budget_s=budget_s)
+            columns = [
+                _block_medians(session.end_profiling(), len(times.busy), n)
+                for session, n in zip(sessions, repeats, strict=True)
+            ]
+        finally:
+            for session in sessions:
+                session.close()
+    return BlockTimes(np.stack(columns, axis=1), times.busy)
+
+
+def _repeats(session: Session) -> int:
+    """How many runs fill a third of a block's time."""
+    session.run()
+    started = time.perf_counter()
+    session.run()
+    return max(1, min(50, round(_BLOCK_S / (_CALLS - 1) / (time.perf_counter() - started))))
+
+
+def _run_times(session: Session, count: int) -> None:
+    for _ in range(count):
+        session.run()
+
+
+def _block_medians(trace: Path, blocks: int, count: int) -> NDArray[np.float64]:
+    """ms of a product in each block: median over its runs, without those of the first call."""
+    every = product_times(trace)[-blocks * _CALLS * count :].mean(axis=1)
+    medians: NDArray[np.float64] = np.median(every.reshape(blocks, _CALLS * count)[:, count:], axis=1)
+    return medians
+
+
 def _pruned(weight: NDArray[Any], level: float) -> NDArray[Any]:
     return np.where(pruning_mask(weight, level), weight.dtype.type(0), weight)
 
@@ -227,84 +282,3 @@ def _pruned(weight: NDArray[Any], level: float) -> NDArray[Any]:
 def _random_linear(rng: np.random.Generator, outputs: int, inputs: int) -> Int8Linear:
     weight = rng.integers(-127, 128, (outputs, inputs), np.int8)
     return Int8Linear(weight, np.full(outputs, 1e-3, np.float32), 128)
-
-
-def dense_int8_session(linear: Int8Linear, tokens: int, threads: int) -> Session:
-    """REPEATS times MatMulIntegerToFloat of u8 `x` (tokens x K), which QDQ products become."""
-    stored = [
-        numpy_helper.from_array(np.array(1, np.float32), "x_scale"),
-        numpy_helper.from_array(np.array(linear.zero, np.uint8), "x_zero"),
-        numpy_helper.from_array(linear.scale, "scale"),
-        numpy_helper.from_array(np.zeros(len(linear.scale), np.int8), "zero"),
-    ]
-    turned = np.ascontiguousarray(linear.weight.T)
-    stored += [numpy_helper.from_array(turned, f"w{i}") for i in range(REPEATS)]
-    nodes = [
-        helper.make_node(
-            "MatMulIntegerToFloat",
-            ["x", f"w{i}", "x_scale", "scale", "x_zero", "zero"],
-            [f"y{i}"],
-            domain="com.microsoft",
-        )
-        for i in range(REPEATS)
-    ]
-    outputs, inputs = linear.weight.shape
-    model = _model(nodes, (tokens, inputs), (tokens, outputs), stored, TensorProto.UINT8)
-    return Session(model, threads=threads, outputs=_OUTPUTS, optimize=False)
-
-
-def sparse_int8_session(linear: Int8Linear, tokens: int, threads: int) -> Session:
-    """REPEATS times the int8 sparse kernel for u8 `x`, tokens x K, in ONNX Runtime."""
-    from workbench.calibration import sparse_op
-
-    jobs = [sparse_op.int8_job(linear, threads=threads) for _ in range(REPEATS)]
-    nodes = [
-        sparse_op.sparse_node(job, "x", f"y{i}", f"sparse{i}", sparse_op.INT8_OPERATOR) for i, job in enumerate(jobs)
-    ]
-    outputs, inputs = linear.weight.shape
-    model = _model(nodes, (tokens, inputs), (tokens, outputs), [], TensorProto.UINT8)
-    custom = sparse_op.custom_operators(jobs)
-    return Session(model, threads=threads, outputs=_OUTPUTS, optimize=False, custom=custom)
-
-
-def dense_session(weight: Floats, tokens: int, threads: int) -> Session:
-    """REPEATS times MatMul of `x` (tokens x K) with the N x K weight, each with a copy of it."""
-    nodes = [helper.make_node("MatMul", ["x", f"w{i}"], [f"y{i}"]) for i in range(REPEATS)]
-    turned = np.ascontiguousarray(weight.T)
-    stored = [numpy_helper.from_array(turned, f"w{i}") for i in range(REPEATS)]
-    model = _model(nodes, (tokens, weight.shape[1]), (tokens, weight.shape[0]), stored)
-    # Optimizing would notice that all of them are the same.
-    return Session(model, threads=threads, outputs=_OUTPUTS, optimize=False)
-
-
-def sparse_session(packed: PackedWeight, tokens: int, threads: int, layout: Layout) -> Session:
-    """REPEATS times the sparse kernel for `x`, tokens x K (row) or K x tokens (feature), in ONNX Runtime."""
-    from workbench.calibration import sparse_op
-
-    jobs = [sparse_op.operator_job(packed.copy(), threads=threads, layout=layout) for _ in range(REPEATS)]
-    nodes = [sparse_op.sparse_node(job, "x", f"y{i}", f"sparse{i}") for i, job in enumerate(jobs)]
-    shapes = (tokens, packed.inputs), (tokens, packed.outputs)
-    if layout == "feature":
-        shapes = shapes[0][::-1], shapes[1][::-1]
-    model = _model(nodes, *shapes, [])
-    custom = sparse_op.custom_operators(jobs)
-    return Session(model, threads=threads, outputs=_OUTPUTS, optimize=False, custom=custom)
-
-
-def _model(
-    nodes: Sequence[onnx.NodeProto],
-    x: tuple[int, int],
-    y: tuple[int, int],
-    stored: Sequence[onnx.TensorProto],
-    element: int = TensorProto.FLOAT,
-) -> bytes:
-    graph = helper.make_graph(
-        nodes,
-        "products",
-        [helper.make_tensor_value_info("x", element, x)],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, y) for name in _OUTPUTS],
-        stored,
-    )
-    opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
-    data: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
-    return data

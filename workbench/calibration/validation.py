@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from workbench.calibration.product import kernel_name, require_numba
 from workbench.calibration.pruning import prune_model, save_model
 from workbench.calibration.runtime import Session
-from workbench.calibration.timing import REJECT_ABOVE, Spread, time_in_turn
+from workbench.calibration.timing import FEWEST_BLOCKS, REJECT_ABOVE, Spread, time_in_turn
 from workbench.errors import ModelError, WorkbenchError
 from workbench.profiling.inputs import Arrays, dims_of, load_inputs, make_inputs, model_inputs, resolve_dims
 from workbench.profiling.loading import LoadedModel, load_model
@@ -34,7 +35,7 @@ TOLERANCE = 1e-3
 """Largest difference of outputs, relative to the largest output, that rounding may explain."""
 _BLOCK_S = 0.15
 _BLOCKS = 21
-_PROFILED_RUNS = 80
+_PROFILED_ROWS = 7
 _RUNS_IN_A_ROW = 5
 
 
@@ -295,7 +296,7 @@ def _run(
         progress("timing dense and sparse runs in turn", 0.2)
         times = time_in_turn([dense_run.run, sparse_run.run], blocks=_BLOCKS, block_s=_BLOCK_S)
     _, blocks = times.ratio(0, 1)
-    if not blocks:
+    if blocks < FEWEST_BLOCKS:
         raise WorkbenchError(
             f"the machine is too busy to time a run: other programs took {np.median(times.busy):.0%} of its cores",
             where=pruned.info.name,
@@ -382,21 +383,33 @@ def _operator_times(opened: Sequence[Callable[[str], Session]], inputs: Arrays, 
     try:
         for session in sessions:
             session.feed(inputs)
-        for _ in range(_PROFILED_RUNS // _RUNS_IN_A_ROW):
-            for session in sessions:
-                for _ in range(_RUNS_IN_A_ROW):
-                    session.run()
-        return [_medians(session.end_profiling()) for session in sessions]
+        runs = [partial(_several, session) for session in sessions]
+        quiet = time_in_turn(runs, blocks=_PROFILED_ROWS, block_s=0.0).quiet
+        return [_medians(session.end_profiling(), quiet) for session in sessions]
     finally:
         for session in sessions:
             session.close()
 
 
-def _medians(trace: Path) -> dict[int, float]:
-    """Place of a node → median ms. The first of every row of runs, cold and after another session, is left out."""
-    runs = [run for number, run in enumerate(group_runs(read_events(trace))) if number % _RUNS_IN_A_ROW]
-    places = [int(event.node[1:]) for event in runs[0].nodes]
-    same = [run for run in runs if [int(e.node[1:]) for e in run.nodes] == places]
+def _several(session: Session) -> None:
+    for _ in range(_RUNS_IN_A_ROW):
+        session.run()
+
+
+def _medians(trace: Path, quiet: NDArray[np.bool_]) -> dict[int, float]:
+    """Place of a node → median ms over the runs of quiet rows, or of all rows where none was quiet.
+
+    The first run of a row, cold and after another session, is left out.
+    """
+    runs = group_runs(read_events(trace))
+    each = len(runs) // len(quiet)
+    used = [
+        run
+        for number, run in enumerate(runs)
+        if number % _RUNS_IN_A_ROW and (not quiet.any() or quiet[min(number // each, len(quiet) - 1)])
+    ]
+    places = [int(event.node[1:]) for event in used[0].nodes]
+    same = [run for run in used if [int(e.node[1:]) for e in run.nodes] == places]
     durations = np.array([[event.duration_us for event in run.nodes] for run in same]) / 1000
     whole = durations.sum(axis=1)
     usual = durations[whole <= REJECT_ABOVE * np.quantile(whole, 0.25)]

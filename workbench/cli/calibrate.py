@@ -25,7 +25,7 @@ def calibrate(
         str, typer.Option(help="Activations of the sparse kernel: row (as ONNX Runtime has them) or feature.")
     ] = "row",
     budget: Annotated[
-        float | None, typer.Option(min=0.1, help="Seconds of measuring for a profile; default: 3 a weight shape.")
+        float | None, typer.Option(min=0.1, help="Seconds of measuring for a profile; default: 6 a weight shape.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace rows whose source is 'user', too.")] = False,
     compare: Annotated[
