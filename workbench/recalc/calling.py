@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.recalc.coerce import Codes, logical_of, number_of, text_of, to_logicals, to_numbers, to_texts
+from workbench.recalc.nodes import Binary, CellReference, NameReference
 from workbench.recalc.operators import aligned, finite, joined_codes
 from workbench.recalc.references import Reference
 from workbench.recalc.registry import Function, Lambda, Operand, Parameter, Style, Takes
@@ -39,7 +40,7 @@ from workbench.recalc.values import (
 if TYPE_CHECKING:
     from workbench.recalc.evaluate import Evaluation
 
-_WHOLE = (Takes.ARRAY, Takes.RANGE, Takes.NUMBERS)
+_WHOLE = (Takes.ARRAY, Takes.AREAS, Takes.RANGE, Takes.NUMBERS)
 
 
 def run(function: Function, call: Evaluation) -> Operand:
@@ -70,9 +71,28 @@ def _argument(call: Evaluation, index: int, parameter: Parameter) -> Value | Non
         return None
     if parameter.takes is Takes.RANGE:
         return call.range(index)
+    if parameter.takes is Takes.AREAS:
+        return _pooled(call, index)
     if parameter.takes in _WHOLE:
         return call.array(index)
     return call.value(index)
+
+
+def _pooled(call: Evaluation, index: int) -> Value:
+    """A whole array; the cells of a reference to several areas as one column."""
+    node = call.nodes[index]
+    if not isinstance(node, CellReference | NameReference) and not (isinstance(node, Binary) and node.operator == ","):
+        return call.array(index)
+    operand = call.operand(index)
+    if not isinstance(operand, Reference) or operand.single is not None:
+        return call.array(index)
+    parts = list(call.parts(index))
+    s, f = np.broadcast_shapes(*(part.shape[:2] for part in parts))
+    wide = [part.broadcast((s, f, *part.shape[2:])) for part in parts]
+    kinds = np.concatenate([part.kinds.reshape(s, f, -1, 1) for part in wide], axis=2)
+    num = np.concatenate([part.num.reshape(s, f, -1, 1) for part in wide], axis=2)
+    text = np.concatenate([part.texts.reshape(s, f, -1, 1) for part in wide], axis=2)
+    return Value(kinds, num, text, referenced=True).normalised()
 
 
 def _arguments(function: Function, call: Evaluation) -> list[tuple[Parameter, Value | None]]:
@@ -364,7 +384,7 @@ def _lane_argument(parameter: Parameter, value: Value | None) -> Any:
     if value is None:
         return parameter.default
     match parameter.takes:
-        case Takes.ARRAY | Takes.RANGE:
+        case Takes.ARRAY | Takes.AREAS | Takes.RANGE:
             return value.grid()
         case Takes.NUMBERS:
             num, codes = _numbers(value)

@@ -67,6 +67,8 @@ class Takes(enum.Enum):
     """One value of any kind; errors are passed in (ISERROR, TYPE, ERROR.TYPE)."""
     ARRAY = "array"
     """A whole array; its expression is evaluated as an array (SUMPRODUCT, MATCH's table). Errors are elements."""
+    AREAS = "areas"
+    """As ARRAY, for functions that also take several areas, `RANK(A1,(B1:B9,D1:D9))`: these come as one column."""
     RANGE = "range"
     """A whole array, but expressions in it follow the formula's own mode, as in SUM (COUNTIF's range)."""
     NUMBERS = "numbers"
@@ -129,6 +131,7 @@ LOGICAL = Parameter(Takes.LOGICAL)
 ANY = Parameter(Takes.ANY)
 RAW = Parameter(Takes.RAW)
 ARRAY = Parameter(Takes.ARRAY)
+AREAS = Parameter(Takes.AREAS)
 RANGE = Parameter(Takes.RANGE)
 NUMBERS = Parameter(Takes.NUMBERS)
 

@@ -15,7 +15,7 @@ import numpy as np
 from workbench.recalc.coerce import to_numbers
 from workbench.recalc.functions import _samples
 from workbench.recalc.functions._toolpak import strict_number, toolpak
-from workbench.recalc.registry import ARRAY, NUMBER, RANGE, Call, lane, lazy, opt, scalar, vector
+from workbench.recalc.registry import AREAS, ARRAY, NUMBER, RANGE, Call, lane, lazy, opt, scalar, vector
 from workbench.recalc.values import (
     CellErrorValue,
     Failure,
@@ -330,7 +330,7 @@ def _flows(array: Objects) -> list[float]:
     return found
 
 
-@lane("IRR", ARRAY, opt(NUMBER, 0.1, empty=True))
+@lane("IRR", AREAS, opt(NUMBER, 0.1, empty=True))
 def irr(values: Objects, guess: float) -> Scalar:
     """The rate at which the value now is 0; needs both signs."""
     flows = _flows(values)
@@ -340,7 +340,7 @@ def irr(values: Objects, guess: float) -> Scalar:
     return root_near(lambda rate: float((amounts * (1 + rate) ** -period.astype(float)).sum()), guess)
 
 
-@lane("MIRR", ARRAY, NUMBER, NUMBER)
+@lane("MIRR", AREAS, NUMBER, NUMBER)
 def mirr(values: Objects, finance: float, reinvest: float) -> Scalar:
     """Rate of return with separate rates for money borrowed and money earned."""
     flows = _flows(values)

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.recalc.functions import _samples
 from workbench.recalc.functions._decimal import whole
 from workbench.recalc.functions._samples import lanes, picked, sample
-from workbench.recalc.registry import ARRAY, NUMBER, lane, opt, vector
+from workbench.recalc.registry import AREAS, NUMBER, lane, opt, vector
 from workbench.recalc.values import CellErrorValue, Floats, Objects, Scalar, Value, codes_where
 
 _NUM = CellErrorValue.NUM
@@ -17,7 +17,7 @@ _NA = CellErrorValue.NA
 _ZERO = np.zeros((1, 1, 1, 1))
 
 
-@vector("LARGE", ARRAY, NUMBER)
+@vector("LARGE", AREAS, NUMBER)
 def large(array: Value, k: Floats) -> tuple[Floats, Any]:
     """The k-th largest number; k is rounded up. #NUM! when there is none."""
     rising, n, codes = sample(array)
@@ -25,7 +25,7 @@ def large(array: Value, k: Floats) -> tuple[Floats, Any]:
     return _at(rising, n, lanes(n) - k, codes)
 
 
-@vector("SMALL", ARRAY, NUMBER)
+@vector("SMALL", AREAS, NUMBER)
 def small(array: Value, k: Floats) -> tuple[Floats, Any]:
     """The k-th smallest number; k is rounded down. #NUM! when there is none."""
     rising, n, codes = sample(array)
@@ -62,13 +62,13 @@ def _between(array: Value, place: Any, wrong: Any) -> tuple[Floats, Any]:
     return np.where(share == 0, below, below + share * (above - below)), codes
 
 
-@vector("PERCENTILE PERCENTILE.INC", ARRAY, NUMBER)
+@vector("PERCENTILE PERCENTILE.INC", AREAS, NUMBER)
 def percentile_inc(array: Value, k: Floats) -> tuple[Floats, Any]:
     """k from 0 to 1."""
     return _between(array, lambda n: k * (n - 1), lambda n: (k < 0) | (k > 1))
 
 
-@vector("PERCENTILE.EXC", ARRAY, NUMBER)
+@vector("PERCENTILE.EXC", AREAS, NUMBER)
 def percentile_exc(array: Value, k: Floats) -> tuple[Floats, Any]:
     """k from 1 / (n + 1) to n / (n + 1)."""
     return _between(
@@ -78,14 +78,14 @@ def percentile_exc(array: Value, k: Floats) -> tuple[Floats, Any]:
     )
 
 
-@vector("QUARTILE QUARTILE.INC", ARRAY, NUMBER)
+@vector("QUARTILE QUARTILE.INC", AREAS, NUMBER)
 def quartile_inc(array: Value, quarter: Floats) -> tuple[Floats, Any]:
     """quarter 0 to 4."""
     q = np.floor(quarter)
     return _between(array, lambda n: q / 4 * (n - 1), lambda n: (q < 0) | (q > 4))
 
 
-@vector("QUARTILE.EXC", ARRAY, NUMBER)
+@vector("QUARTILE.EXC", AREAS, NUMBER)
 def quartile_exc(array: Value, quarter: Floats) -> tuple[Floats, Any]:
     """quarter 1 to 3."""
     q = np.floor(quarter)
@@ -123,14 +123,14 @@ def _joined(codes: Any, failed: Any) -> Any:
     return failed if codes is None else np.where(codes != 0, codes, failed)
 
 
-@vector("RANK RANK.EQ", NUMBER, ARRAY, opt(NUMBER, _ZERO))
+@vector("RANK RANK.EQ", NUMBER, AREAS, opt(NUMBER, _ZERO))
 def rank_eq(x: Floats, array: Value, order: Floats) -> tuple[Floats, Any]:
     """Descending unless `order` is given; equal numbers share the best rank; #N/A when x isn't among them."""
     less, equal, n, codes = _below_and_equal(array, x)
     return np.where(order == 0, n - less - equal, less) + 1, _joined(codes, codes_where((equal == 0, _NA)))
 
 
-@vector("RANK.AVG", NUMBER, ARRAY, opt(NUMBER, _ZERO))
+@vector("RANK.AVG", NUMBER, AREAS, opt(NUMBER, _ZERO))
 def rank_avg(x: Floats, array: Value, order: Floats) -> tuple[Floats, Any]:
     """As RANK.EQ, but equal numbers share the mean rank."""
     less, equal, n, codes = _below_and_equal(array, x)
@@ -141,13 +141,13 @@ def rank_avg(x: Floats, array: Value, order: Floats) -> tuple[Floats, Any]:
 _THREE = np.full((1, 1, 1, 1), 3.0)
 
 
-@vector("PERCENTRANK PERCENTRANK.INC", ARRAY, NUMBER, opt(NUMBER, _THREE, empty=True))
+@vector("PERCENTRANK PERCENTRANK.INC", AREAS, NUMBER, opt(NUMBER, _THREE, empty=True))
 def percentrank_inc(array: Value, x: Floats, significance: Floats) -> tuple[Floats, Any]:
     """Place of x between the least (0) and the greatest (1), cut to so many digits; #N/A outside."""
     return _percentrank(array, x, significance, inclusive=True)
 
 
-@vector("PERCENTRANK.EXC", ARRAY, NUMBER, opt(NUMBER, _THREE, empty=True))
+@vector("PERCENTRANK.EXC", AREAS, NUMBER, opt(NUMBER, _THREE, empty=True))
 def percentrank_exc(array: Value, x: Floats, significance: Floats) -> tuple[Floats, Any]:
     """Place of x among n numbers that sit at 1 / (n + 1) … n / (n + 1)."""
     return _percentrank(array, x, significance, inclusive=False)
@@ -174,7 +174,7 @@ def _percentrank(array: Value, x: Floats, significance: Floats, *, inclusive: bo
 # --- frequencies
 
 
-@lane("MODE.MULT", ARRAY, repeat=1)
+@lane("MODE.MULT", AREAS, repeat=1)
 def mode_mult(*arrays: Objects) -> Scalar | Floats:
     """All most frequent numbers as a column; #N/A when none comes twice."""
     found: list[float] = []
@@ -188,7 +188,7 @@ def mode_mult(*arrays: Objects) -> Scalar | Floats:
     return column[:, None] if column.size else _NA
 
 
-@lane("FREQUENCY", ARRAY, ARRAY)
+@lane("FREQUENCY", AREAS, AREAS)
 def frequency(data: Objects, bins: Objects) -> Scalar | Floats:
     """A column: how many numbers are at most each bin (and above the next lower one), then those above all."""
     values: list[float] = []
@@ -210,7 +210,7 @@ def frequency(data: Objects, bins: Objects) -> Scalar | Floats:
     return out[:, None]
 
 
-@vector("TRIMMEAN", ARRAY, NUMBER)
+@vector("TRIMMEAN", AREAS, NUMBER)
 def trimmean(array: Value, share: Floats) -> tuple[Floats, Any]:
     """Mean without the lowest and highest numbers: `share` of them, the count rounded down to an even one."""
     rising, n, codes = sample(array)
