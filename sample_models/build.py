@@ -147,25 +147,17 @@ def bert(name: str, dense: Linear, *, vocabulary: int = 30522) -> onnx.ModelProt
     g = Graph(name, seed=256)
     g.scope = "/bert/embeddings"
     tables = "bert.embeddings"
-    words = g.op(
-        "Gather", g.normal(f"{tables}.word_embeddings.weight", (vocabulary, hidden), 0.05), "input_ids"
-    )
-    types = g.op(
-        "Gather", g.normal(f"{tables}.token_type_embeddings.weight", (2, hidden), 0.02), "token_type_ids"
-    )
+    words = g.op("Gather", g.normal(f"{tables}.word_embeddings.weight", (vocabulary, hidden), 0.05), "input_ids")
+    types = g.op("Gather", g.normal(f"{tables}.token_type_embeddings.weight", (2, hidden), 0.02), "token_type_ids")
     ids = g.const(f"{tables}.position_ids", np.arange(positions)[None])
     sliced = g.op(
         "Slice", ids, g.const("axes_0", [0]), dimension(g, "input_ids", 1), g.const("axes_1", [1]),
         g.const("axes_1", [1]),
     )  # fmt: skip
-    places = g.op(
-        "Gather", g.normal(f"{tables}.position_embeddings.weight", (positions, hidden), 0.02), sliced
-    )
+    places = g.op("Gather", g.normal(f"{tables}.position_embeddings.weight", (positions, hidden), 0.02), sliced)
     x = layer_norm(g, g.op("Add", g.op("Add", words, types), places), f"{tables}.LayerNorm", hidden)
     g.scope = "/bert"
-    mask = g.op(
-        "Unsqueeze", g.op("Unsqueeze", "attention_mask", g.const("axes_1", [1])), g.const("axes_2", [2])
-    )
+    mask = g.op("Unsqueeze", g.op("Unsqueeze", "attention_mask", g.const("axes_1", [1])), g.const("axes_2", [2]))
     inverted = g.op("Sub", g.const("one", 1.0, np.float32), g.op("Cast", mask, to=FLOAT))
     mask = g.op("Mul", inverted, g.const("mask_value", -10000.0, np.float32))
     for i in range(layers):
@@ -173,15 +165,12 @@ def bert(name: str, dense: Linear, *, vocabulary: int = 30522) -> onnx.ModelProt
         here, path = f"bert.encoder.layer.{i}", f"/bert/encoder/layer.{i}"
         g.scope = f"{path}/attention/self"
         q, k, v = (
-            dense(g, x, f"{here}.attention.self.{part}", hidden, hidden, std)
-            for part in ("query", "key", "value")
+            dense(g, x, f"{here}.attention.self.{part}", hidden, hidden, std) for part in ("query", "key", "value")
         )
         query = split_heads(g, q, heads, hidden // heads, last=(0, 2, 1, 3))
         key = split_heads(g, k, heads, hidden // heads, last=(0, 2, 3, 1))
         value = split_heads(g, v, heads, hidden // heads, last=(0, 2, 1, 3))
-        scores = g.op(
-            "Div", g.op("MatMul", query, key), g.const("sqrt_width", np.sqrt(hidden / heads), np.float32)
-        )
+        scores = g.op("Div", g.op("MatMul", query, key), g.const("sqrt_width", np.sqrt(hidden / heads), np.float32))
         weights = g.op("Softmax", g.op("Add", scores, mask), axis=-1)
         context = merge_heads(g, g.op("MatMul", weights, value), hidden)
         g.scope = f"{path}/attention/output"
@@ -216,10 +205,7 @@ def bert(name: str, dense: Linear, *, vocabulary: int = 30522) -> onnx.ModelProt
         )
     )
     shape = ["batch", "sequence"]
-    inputs = [
-        helper.make_tensor_value_info(n, INT64, shape)
-        for n in ("input_ids", "attention_mask", "token_type_ids")
-    ]
+    inputs = [helper.make_tensor_value_info(n, INT64, shape) for n in ("input_ids", "attention_mask", "token_type_ids")]
     return g.model(inputs, [helper.make_tensor_value_info("logits", FLOAT, ["batch", 2])], 13)
 
 
@@ -284,9 +270,7 @@ def decoder_block() -> onnx.ModelProto:
     q, k, v = (project(normed, f"self_attn.{n}_proj.weight", hidden, hidden) for n in "qkv")
     query, key, value = (split_heads(g, t, heads, width, last=(0, 2, 1, 3)) for t in (q, k, v))
     for past, new, present in (("past_key", key, "present_key"), ("past_value", value, "present_value")):
-        g.nodes.append(
-            helper.make_node("Concat", [past, new], [present], name=f"/self_attn/{present}", axis=2)
-        )
+        g.nodes.append(helper.make_node("Concat", [past, new], [present], name=f"/self_attn/{present}", axis=2))
     turned = g.op("Transpose", "present_key", perm=[0, 1, 3, 2])
     scores = g.op("Div", g.op("MatMul", query, turned), g.const("sqrt_width", np.sqrt(width), np.float32))
     total, new = dimension(g, "present_key", 2), dimension(g, query, 2)
@@ -343,9 +327,7 @@ def expected_sums() -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)}; default: all")
     parser.add_argument("--to", type=Path, default=Path(__file__).parent, help="folder to write to")
     arguments = parser.parse_args()
