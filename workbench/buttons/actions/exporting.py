@@ -20,7 +20,7 @@ _NEURAL_ENGINE = "neural-engine"
 )
 def export_csv(session: Session, settings: dict[str, str]) -> Outcome:
     """Write a table of the profile, with the values shown now, to a CSV file beside the book."""
-    from workbench.exchange.books import export_neural_engine, export_table
+    from workbench.book.foreign import export_neural_engine, export_table
 
     path = session.host.path
     if path is None:
