@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -25,6 +25,9 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<>": operator.ne,
 }
 _DIGITS = "0#?"
+
+WIDE = Context(prec=800)
+"""Enough figures for any number with any count of decimals."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,7 @@ def general(value: float) -> str:
     whole_digits = max(number.adjusted() + 1, 1) if number else 1
     if whole_digits <= 11:
         decimals = max(10 - whole_digits, 0) if value >= 1e-4 else 12
-        plain = f"{number.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP):f}"
+        plain = f"{number.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP, context=WIDE):f}"
         plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
         if len(plain) <= 11 and (float(plain) or not value):
             return plain
@@ -193,7 +196,7 @@ def _decimal(number: Decimal, parts: list[Token]) -> str:
     scale = _scaling_commas(kinds, last, point, decimals)
     grouped = any(whole and whole[0] < at < last for at in commas)
     number = number.scaleb(-3 * len(scale))
-    rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), rounding=ROUND_HALF_UP)
+    rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), rounding=ROUND_HALF_UP, context=WIDE)
     digits, _, fraction = f"{rounded:f}".partition(".")
     shown: dict[int, str] = dict.fromkeys(commas, "")
     shown.update(_whole_digits(digits.lstrip("0"), [(at, kinds[at]) for at in whole], grouped))
@@ -263,7 +266,7 @@ def _scientific(number: Decimal, parts: list[Token]) -> str:
     exponent = number.adjusted() if number else 0
     if width > 1:
         exponent = math.floor(exponent / width) * width
-    scaled = number.scaleb(-exponent).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
+    scaled = number.scaleb(-exponent).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP, context=WIDE)
     if scaled and scaled.adjusted() >= (width if width > 1 else 1):
         exponent += width
         scaled = number.scaleb(-exponent)

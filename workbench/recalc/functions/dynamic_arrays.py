@@ -319,6 +319,8 @@ def _wrapped(vector: Objects, count: float, pad: Scalar) -> Objects:
     if count < 1:
         raise Failure(CellErrorValue.NUM)
     items = vector.reshape(-1).tolist()
+    if count > 1 << 24:
+        raise Failure(CellErrorValue.NUM)
     width = int(count)
     rows = -(-len(items) // width)
     out = np.full(rows * width, pad, dtype=object)

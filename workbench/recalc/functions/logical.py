@@ -14,6 +14,7 @@ from workbench.recalc.registry import LOGICAL, Call, Operand, aggregate, lazy, s
 from workbench.recalc.values import (
     BOOL,
     ERROR,
+    NUMBER,
     Bools,
     CellErrorValue,
     Floats,
@@ -37,6 +38,12 @@ def chosen_where(condition: Bools, first: Value, second: Value) -> Value:
     return out if missing is None else with_errors(out, missing)
 
 
+def failing_where(value: Value, codes: Floats) -> Value:
+    """`with_errors` with rows and columns fitted as an array formula does."""
+    (value, failing), _ = aligned([value, Value(NUMBER, codes)])
+    return with_errors(value, failing.num)
+
+
 @lazy("IF", minimum=2, maximum=3, returns_reference=True)
 def if_(call: Call) -> Operand:
     """A branch is evaluated only where some lane needs it."""
@@ -53,7 +60,7 @@ def if_(call: Call) -> Operand:
     if not condition.all():
         second = branch(call, 2, single) if len(call) > 2 else value_of(False)
     chosen = chosen_where(condition, first, second)
-    return chosen if codes is None else with_errors(chosen, codes)
+    return chosen if codes is None else failing_where(chosen, codes)
 
 
 def branch(call: Call, index: int, single: bool) -> Value:
@@ -104,7 +111,7 @@ def _first_of(pairs: Sequence[tuple[Bools, Any, Value]], otherwise: Value) -> Va
     for condition, codes, result in reversed(pairs):
         out = chosen_where(condition, result, out)
         if codes is not None:
-            out = with_errors(out, codes)
+            out = failing_where(out, codes)
     return out
 
 
@@ -135,7 +142,7 @@ def switch(call: Call) -> Operand:
             return call.operand(len(call) - 1)
         default = branch(call, len(call) - 1, wanted.shape[2:] == (1, 1))
     out = _first_of(pairs, default)
-    return out if codes is None else with_errors(out, codes)
+    return out if codes is None else failing_where(out, codes)
 
 
 @lazy("IFERROR", minimum=2, maximum=2)

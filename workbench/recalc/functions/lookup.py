@@ -19,7 +19,8 @@ from workbench.recalc.functions._lookup import (
     found,
     picked,
 )
-from workbench.recalc.operators import aligned, joined_codes
+from workbench.recalc.functions.logical import chosen_where, failing_where
+from workbench.recalc.operators import joined_codes
 from workbench.recalc.references import Reference, Region
 from workbench.recalc.registry import ANY, ARRAY, INTEGER, LOGICAL, NUMBER, Call, Operand, lazy, opt, vector
 from workbench.recalc.values import (
@@ -33,8 +34,6 @@ from workbench.recalc.values import (
     codes_where,
     error,
     error_codes,
-    select,
-    with_errors,
 )
 from workbench.recalc.values import NUMBER as NUMBERS_KIND
 
@@ -177,7 +176,10 @@ def xmatch(wanted: Value, table: Value, mode: Any, search: Any) -> tuple[Any, An
 
 
 def _xfound(wanted: Value, table: Value, mode: Any, search: Any) -> Positions:
-    shape = np.broadcast_shapes(wanted.shape, (*table.shape[:2], 1, 1), np.shape(mode), np.shape(search))
+    try:
+        shape = np.broadcast_shapes(wanted.shape, (*table.shape[:2], 1, 1), np.shape(mode), np.shape(search))
+    except ValueError:
+        raise Failure(_NA) from None
     places = np.full(shape, -1)
     modes = np.broadcast_to(mode, np.broadcast_shapes(np.shape(mode), np.shape(search)))
     searches = np.broadcast_to(search, modes.shape)
@@ -220,9 +222,8 @@ def xlookup(call: Call) -> Operand:
     out = _beside(result, np.maximum(places, 0), down)
     if missing.any():
         other = error(_NA) if call.missing(3) else call.value(3)
-        (other, out), _ = aligned([other, out])
-        out = select(missing, other, out)
-    return out if codes is None else with_errors(out, codes)
+        out = chosen_where(missing, other, out)
+    return out if codes is None else failing_where(out, codes)
 
 
 def _part(region: Region, at: int, down: bool) -> Reference:

@@ -53,6 +53,8 @@ def index(call: Call) -> Operand:
     row, codes1 = _integers(call, 1, 0.0)
     column, codes2 = _integers(call, 2, -1.0)
     area, codes3 = _integers(call, 3, 1.0)
+    if not (_fit(row.shape, column.shape) and _fit(row.shape, area.shape) and _fit(column.shape, area.shape)):
+        return error(CellErrorValue.NA)
     codes = joined_codes(codes1, codes2, codes3)
     if len(call) < 4 or call.missing(3):
         area = np.ones((1, 1, 1, 1))

@@ -6,7 +6,7 @@ import re
 from decimal import ROUND_HALF_UP, Decimal
 
 from workbench.recalc.coerce import date_system_1904, parse_number, text_of
-from workbench.recalc.functions._number_format import rendered, rendered_text
+from workbench.recalc.functions._number_format import WIDE, rendered, rendered_text
 from workbench.recalc.registry import ANY, ARRAY, INTEGER, LOGICAL, NUMBER, RAW, TEXT, lane, opt, scalar
 from workbench.recalc.values import CellErrorValue, Objects, Scalar
 
@@ -44,7 +44,11 @@ def text(item: Scalar, form: Scalar) -> Scalar:
 
 def _rounded(number: float, decimals: int) -> Decimal:
     exact = Decimal(repr(float(f"{number:.15g}")))
-    return exact.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP) if exact.is_finite() else exact
+    return (
+        exact.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP, context=WIDE)
+        if exact.is_finite()
+        else exact
+    )
 
 
 def _fixed(number: float, decimals: float, commas: bool) -> str:
