@@ -203,6 +203,16 @@ def test_the_add_in_way_adds_a_sheet_and_a_file(own_copy: Path) -> None:
     assert _parts(own_copy).keys() == before.keys()
 
 
+def test_name_and_content_type_agree(own_copy: Path, tmp_path: Path) -> None:
+    made = install_in_book(own_copy)
+    with pytest.raises(BookError, match=r"has macros, which an \.xlsx can't hold"):
+        install_in_book(made.book, add_in=True, out=tmp_path / "addin.xlsx")
+    plain = install_in_book(own_copy, add_in=True, out=tmp_path / "addin.xlsm").book
+    assert b"macroEnabled" in _parts(plain)["[Content_Types].xml"]
+    back, _ = uninstall_from_book(made.book, out=tmp_path / "back.xlsm")
+    assert b"macroEnabled" in _parts(back)["[Content_Types].xml"]
+
+
 def test_a_name_that_is_no_module_is_refused(own_copy: Path) -> None:
     with pytest.raises(BookError, match="can't be"):
         install_in_book(own_copy, add_in=True, out=own_copy.with_name("my-book 1.xlsx"))

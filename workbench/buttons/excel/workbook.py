@@ -105,7 +105,7 @@ def uninstall_buttons(book: Path, macros: Sequence[str], *, out: Path | None = N
             _refuse_foreign_vba(parts, workbook)
             parts.drop_links(workbook.part, "vbaProject")
             parts.remove(project)
-        _declare_workbook(parts, workbook, _PLAIN)
+        _declare_workbook(parts, workbook, _type_for(target))
         changing.wanted = bool(sum(found) or has_conf or project)
     return target, changing.wanted
 
@@ -140,7 +140,14 @@ def install_add_in_way(
         raise BookError("Run main needs this name for its own file", where=module, remedy="rename the book: -o NAME")
     with _Changing(book, target) as changing:
         rows = [*conf.settings(python), conf.action_row(actions[0])]
+        if target.suffix.lower() == ".xlsx" and changing.workbook.linked("vbaProject"):
+            raise BookError(
+                "the book has macros, which an .xlsx can't hold",
+                where=book,
+                remedy="name the output .xlsm, or take the buttons out first: workbench buttons uninstall",
+            )
         conf.add(changing.parts, changing.workbook, rows, actions, renew=True)
+        _declare_workbook(changing.parts, changing.workbook, _type_for(target))
     with replacing(module) as temporary:
         temporary.write_text(_MAIN, encoding="utf-8")
     return BookInstalled(target, conf.SHEET, (), module)
@@ -290,6 +297,11 @@ def _set_project(parts: Parts, workbook: WorkbookPart, project: bytes) -> None:
         parts.add_link(workbook.part, _VBA_LINK, part)
     parts.put(part, project)
     parts.declare(part, _VBA_TYPE)
+
+
+def _type_for(path: Path) -> str:
+    """Excel opens a file only where its name and its content type agree."""
+    return _WITH_MACROS if path.suffix.lower() == ".xlsm" else _PLAIN
 
 
 def _declare_workbook(parts: Parts, workbook: WorkbookPart, content_type: str) -> None:
