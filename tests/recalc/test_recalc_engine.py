@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from recalc_books import book_of, edited_zip, with_names
 
 from workbench.recalc import CellErrorValue, open_workbook
+from workbench.recalc.single import evaluate_formula
 
 
 def value_of(path: Path, target: str) -> object:
@@ -363,3 +364,25 @@ def test_recomputing_twice_changes_nothing_the_second_time(tmp_path_factory: pyt
     written = path.read_bytes()
     assert recompute(path).changed_count == 0
     assert path.read_bytes() == written
+
+
+@pytest.mark.byhand
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("=COUNTBLANK(A:A)", 1048574),
+        ("=COUNTBLANK(A1:B1048576)", 2097149),
+        ('=COUNTIF(A:A,"<>1")', 1048575),
+        ('=SUMPRODUCT(--(A:A=""))', 1048574),
+        ("=SUMPRODUCT((A:A=2)*1,B:B)", 5),
+        ("=COUNT(A:A*1)", 1048576),
+        ("=MIN(A:A*1)", 0),
+        ("=AVERAGE(IF(A:A>0,A:A))", 1.5),
+        ('=MATCH("",A:A&"",0)', 3),
+        ("=LOOKUP(2,1/(A:A=2),B:B)", 5),
+        ("=ROWS(A:A)+COLUMNS(1:1)", 1064960),
+        ("=INDEX(A:A,1048576)&1", "1"),
+    ],
+)
+def test_blanks_below_the_data_count_where_they_do_in_excel(formula: str, value: object) -> None:
+    assert evaluate_formula(formula, {"A1": 1, "A2": 2, "B2": 5}, at="D9") == value

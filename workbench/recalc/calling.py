@@ -11,7 +11,7 @@ from workbench.recalc.coerce import Codes, logical_of, number_of, text_of, to_lo
 from workbench.recalc.nodes import Binary, CellReference, NameReference
 from workbench.recalc.operators import aligned, finite, joined_codes
 from workbench.recalc.references import Reference
-from workbench.recalc.registry import Function, Lambda, Operand, Parameter, Style, Takes
+from workbench.recalc.registry import FUNCTIONS, Function, Lambda, Operand, Parameter, Style, Takes
 from workbench.recalc.values import (
     BLANK,
     BOOL,
@@ -61,6 +61,22 @@ def run(function: Function, call: Evaluation) -> Operand:
                 return _run_lane(function, call)
     except Failure as failure:
         return error(failure.error)
+
+
+def ignores(name: str, value: Value) -> bool:
+    """Whether a function's result is the same with any more elements like those of `value`."""
+    kinds = value.kinds
+    ignored = kinds == ERROR  # one is there already: more errors change nothing
+    function = FUNCTIONS.get(name)
+    if function is not None and (function.style is Style.AGGREGATE or name in _SUMS):
+        if not function.counts_all and not function.logicals:
+            ignored = ignored | (kinds != NUMBER)
+        if name in _SUMS:
+            ignored = ignored | (value.num == 0)
+    return bool(ignored.all())
+
+
+_SUMS = ("SUM", "SUMPRODUCT", "SUMSQ")
 
 
 def _argument(call: Evaluation, index: int, parameter: Parameter) -> Value | None:

@@ -26,7 +26,7 @@ from workbench.recalc.nodes import (
     Text,
     Unary,
 )
-from workbench.recalc.place import Place
+from workbench.recalc.place import Place, reads_whole_columns
 from workbench.recalc.references import Reference, Region
 from workbench.recalc.registry import FUNCTIONS, Call, Lambda, Operand
 from workbench.recalc.values import (
@@ -52,7 +52,7 @@ DEEPEST_LAMBDA = 200
 class Evaluation:
     """One expression being evaluated at one place; also the `Call` that lazy function bodies see."""
 
-    __slots__ = ("_nodes", "arrays", "bound", "depth", "name", "place", "scenarios", "workspace")
+    __slots__ = ("_nodes", "arrays", "bound", "depth", "name", "place", "scenarios", "whole", "workspace")
 
     def __init__(
         self,
@@ -70,6 +70,8 @@ class Evaluation:
         self.scenarios = scenarios
         self.bound = bound or {}
         self.depth = depth
+        self.whole = False
+        """Whether whole columns are read to the sheet's end."""
         self.name = ""
         self._nodes: tuple[Node, ...] = ()
 
@@ -88,6 +90,7 @@ class Evaluation:
         child.scenarios = self.scenarios
         child.bound = self.bound if bound is None else bound
         child.depth = self.depth
+        child.whole = self.whole
         child.name = name
         child._nodes = nodes
         return child
@@ -160,7 +163,7 @@ class Evaluation:
             if self.place.count > 1:
                 raise Unvectorisable
             return error(CellErrorValue.REF)
-        return self.workspace.read(region, self.place.count)
+        return self.workspace.read(region, self.place.count, whole=self.whole)
 
     def final(self, node: Node) -> Value:
         """The value that the cells get: for plain formulas one element a cell."""
@@ -257,11 +260,22 @@ class Evaluation:
         return self._single(self._nodes[index])
 
     def array(self, index: int) -> Value:
-        operand = (self if self.arrays else self._child(arrays=True)).operand(self._nodes[index])
-        return self.dereferenced(operand)
+        return self._computed(self if self.arrays else self._child(arrays=True), self._nodes[index])
 
     def range(self, index: int) -> Value:
-        return self.dereferenced(self.operand(self._nodes[index]))
+        return self._computed(self, self._nodes[index])
+
+    def _computed(self, evaluation: Evaluation, node: Node) -> Value:
+        """The value of an argument; computed to the sheet's end where the blanks below the data would count."""
+        operand = evaluation.operand(node)
+        value = self.dereferenced(operand)
+        if self.whole or not isinstance(operand, Value) or value.shape[2] == 1 or not reads_whole_columns(node):
+            return value
+        if calling.ignores(self.name, value[:, :, -1:]):
+            return value
+        child = evaluation._child(name=evaluation.name, nodes=evaluation._nodes)
+        child.whole = True
+        return child.dereferenced(child.operand(node))
 
     def parts(self, index: int) -> Iterator[Value]:
         """The values of all areas of an argument."""
@@ -270,7 +284,7 @@ class Evaluation:
             for region in operand.regions:
                 yield self._read(region)
         else:
-            yield self.dereferenced(operand)
+            yield self._computed(self, self._nodes[index])
 
     def shown_parts(
         self, index: int, *, hidden: bool, filtered: bool, nested: bool

@@ -75,11 +75,11 @@ class Model:
         self._sheets = {sheet.name.casefold(): i for i, sheet in enumerate(self.store.sheets)}
         self._definitions: dict[tuple[str, int | None], Node] = {}
 
-    def read(self, region: Region, lanes: int) -> Value:
-        """The values of `region` for so many family cells."""
+    def read(self, region: Region, lanes: int, *, whole: bool = False) -> Value:
+        """The values of `region` for so many family cells; see `Store.read`."""
         if self.watch is not None:
             self.watch(region)
-        return self.store.read(region, lanes)
+        return self.store.read(region, lanes, whole=whole)
 
     @property
     def sheet_names(self) -> tuple[str, ...]:

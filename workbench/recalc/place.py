@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.recalc.nodes import Area
-from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Region
+from workbench.recalc.nodes import Area, Binary, CellReference, FunctionCall, Node, Unary
+from workbench.recalc.references import LONG, MAX_COLUMNS, MAX_ROWS, Region
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,20 @@ class Place:
     @property
     def right_step(self) -> int:
         return int(self.across and self.count > 1)
+
+
+def reads_whole_columns(node: Node) -> bool:
+    """Whether an expression names whole columns, or ranges about as long."""
+    match node:
+        case CellReference(area):
+            return area.row1 is None or area.row2 is None or area.row2 - area.row1 >= LONG
+        case Binary(_, left, right):
+            return reads_whole_columns(left) or reads_whole_columns(right)
+        case Unary(_, operand):
+            return reads_whole_columns(operand)
+        case FunctionCall(_, arguments):
+            return any(reads_whole_columns(argument) for argument in arguments)
+    return False
 
 
 def region_of(area: Area, sheet: int, place: Place) -> Region | None:

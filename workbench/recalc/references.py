@@ -11,6 +11,9 @@ from dataclasses import dataclass
 MAX_ROWS = 1_048_576
 MAX_COLUMNS = 16_384
 
+LONG = 65_536
+"""Rows from which a range is cut to the part of the workbook in use."""
+
 
 @dataclass(frozen=True, slots=True)
 class Region:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from workbench.recalc.references import MAX_COLUMNS, MAX_ROWS, Region
+from workbench.recalc.references import LONG, MAX_COLUMNS, MAX_ROWS, Region
 from workbench.recalc.values import (
     BLANK,
     BOOL,
@@ -151,14 +151,14 @@ class Store:
         self._last_row = None
 
     def clipped(self, region: Region) -> Region:
-        """Whole columns and rows cut to the part of the workbook in use, never below one cell."""
-        if region.rows < 65_536 and region.columns < MAX_COLUMNS:
+        """Whole columns and rows cut to the part of the workbook in use and one row and column of blanks after it."""
+        if region.rows < LONG and region.columns < MAX_COLUMNS:
             return region
         row2, column2 = region.row2, region.column2
-        if region.rows >= 65_536 and not region.step_row1:
-            row2 = max(region.row1, min(row2, self.last_row()))
+        if region.rows >= LONG and not region.step_row1:
+            row2 = max(region.row1, min(row2, self.last_row() + 1))
         if region.columns == MAX_COLUMNS:
-            column2 = max(region.column1, min(column2, self.last_column()))
+            column2 = max(region.column1, min(column2, self.last_column() + 1))
         return Region(
             region.sheet,
             region.row1,
@@ -171,17 +171,19 @@ class Store:
             region.step_column2 if column2 == region.column2 else 0,
         )
 
-    def read(self, region: Region, lanes: int) -> Value:
+    def read(self, region: Region, lanes: int, *, whole: bool = False) -> Value:
         """The cells of `region` for `lanes` family cells: (S, F, R, C), F being 1 where it doesn't move.
 
+        Whole columns and rows are cut to the part in use, unless `whole`.
         The same object is returned while no cell in it changes, for a region that doesn't move.
         """
         if not region.moves or lanes == 1:
-            region = self.clipped(region.ordered() if not region.moves else region.at(0))
+            region = region.ordered() if not region.moves else region.at(0)
+            region = region if whole else self.clipped(region)
             return self.block(region.sheet, region.row1, region.column1, region.row2, region.column2)
         if not region.rigid or region.row1 > region.row2 or region.column1 > region.column2:
             raise Unvectorisable
-        region = self.clipped(region)
+        region = region if whole else self.clipped(region)
         if lanes * region.rows * region.columns > LARGEST:
             raise TooLarge
         more = lanes - 1

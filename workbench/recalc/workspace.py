@@ -20,8 +20,8 @@ class Workspace(Protocol):
     def some_scenarios(self, start: int, stop: int) -> AbstractContextManager[None]:
         """Evaluate only those scenarios for a while."""
 
-    def read(self, region: Region, lanes: int) -> Value:
-        """The values of `region` for so many family cells."""
+    def read(self, region: Region, lanes: int, *, whole: bool = False) -> Value:
+        """The values of `region` for so many family cells; whole columns end below the part in use unless `whole`."""
 
     @property
     def sheet_names(self) -> tuple[str, ...]:

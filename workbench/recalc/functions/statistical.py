@@ -55,9 +55,9 @@ def _tally(call: Call, counts: Any) -> Value:
 @lazy("COUNTBLANK", minimum=1, maximum=1)
 def countblank(call: Call) -> Value:
     """Empty cells and cells with an empty text."""
-    call.reference(0)
     found: Any = np.zeros((1, 1))
-    for value in call.parts(0):
+    for region, value in zip(call.reference(0).regions, call.parts(0), strict=True):
+        found = found + (region.rows * region.columns - value.shape[2] * value.shape[3])  # cut off: blanks
         empty = value.kinds == BLANK
         if value.text is not None:
             empty = empty | ((value.kinds == TEXT) & (value.texts == ""))
