@@ -4,12 +4,17 @@
     made = api.profile("model.onnx", "model.xlsx", batches=(1, 8))
     made.profiles[0].operators[3].latency_ms
     api.show("model.xlsx").operators("baseline")   # a pandas DataFrame
+    api.recompute("model.xlsx", edits={"ratios_baseline[256x1024][90%]": 3.8})
+
+The others, each loaded when it is first used: verify, calibrate, prune, validate, sweep, simulate, plan, compare,
+import_file, export_table, export_neural_engine.
 
 The command line is a thin layer over these; heavy libraries are imported when a function needs them.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -193,6 +198,34 @@ def show(book: str | Path) -> Book:
     return open_book(book)
 
 
+_ELSEWHERE = {
+    "recompute": "workbench.recalc:recompute",
+    "verify": "workbench.recalc.verify:verify",
+    "calibrate": "workbench.book.calibration:calibrate_book",
+    "prune": "workbench.book.pruning:prune_as_planned",
+    "validate": "workbench.book.validation:validate_book",
+    "sweep": "workbench.whatif.sweep:sweep",
+    "simulate": "workbench.whatif.simulate:simulate",
+    "plan": "workbench.whatif.plan:plan",
+    "compare": "workbench.whatif.compare:compare",
+    "import_file": "workbench.book.foreign:import_file",
+    "export_table": "workbench.book.foreign:export_table",
+    "export_neural_engine": "workbench.book.foreign:export_neural_engine",
+}
+"""The other commands' functions: where they are defined."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module 'workbench.api' has no attribute {name!r}")
+    module, _, function = _ELSEWHERE[name].partition(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ELSEWHERE})
+
+
 def profile_name(
     name: str, batch: int | None, cores: int | None, batches: Sequence[int | None], all_cores: Sequence[int | None]
 ) -> str:
@@ -286,7 +319,10 @@ def _side_files(
 
     written: list[Path] = []
     if csv is not None:
-        written += [write_profile_csv(p, csv) for p in profiles]
+        from workbench.book.fields import default_target
+
+        # The workbook's targets, so that both say the same.
+        written += [write_profile_csv(p, csv, targets=[default_target(op) for op in p.operators]) for p in profiles]
     if trace is not None:
         written += [write_trace(m.profile, m.runs, trace) for m in measurements]
     return written

@@ -62,7 +62,7 @@ def profile_sheets(
     """The dashboard's and the operator sheet's data."""
     table = ratios if ratios is not None else ratio_table_of(profile)
     operators = [
-        operator_record(op, targets[n] if targets is not None else _default_target(op))
+        operator_record(op, targets[n] if targets is not None else default_target(op))
         for n, op in enumerate(profile.operators)
     ]
     dashboard = SheetData(
@@ -94,7 +94,8 @@ def ratio_table_of(profile: PerformanceProfile) -> RatioTable:
     return RatioTable(LEVELS, first.rows + second.rows)
 
 
-def _default_target(op: OperatorRecord) -> float | None:
+def default_target(op: OperatorRecord) -> float | None:
+    """The target at first writing: `DEFAULT_TARGET` where supported. What is sparse already was timed dense, too."""
     return DEFAULT_TARGET if op.sparse_support else None
 
 
@@ -196,7 +197,7 @@ def summary_fields(profile: PerformanceProfile) -> dict[str, Value]:
                 model.name,
                 f"batch {profile.batch}",
                 *sorted(dims - {f"batch = {profile.batch}"}),
-                f"{profile.cores} core{'s' * (profile.cores != 1)}",
+                f"{profile.cores} core{'s' * (profile.cores != 1)}" if profile.cores else "",
                 f"{profile.instances} instances" if profile.instances > 1 else "",
                 f"{how} {profile.created:%Y-%m-%d %H:%M}",
             )
@@ -215,8 +216,8 @@ def summary_fields(profile: PerformanceProfile) -> dict[str, Value]:
         "of_operators": f"of {len(profile.operators):,} operators",
         "batch": profile.batch,
         "dims": ", ".join(sorted(dims)) or "none",
-        "cores": profile.cores,
-        "threads": profile.threads,
+        "cores": profile.cores or "unknown",
+        "threads": profile.threads or "unknown",
         "instances": profile.instances,
         "instance": profile.instance,
         "instruction_sets": _instruction_text(machine.instruction_sets) if machine else "unknown",
@@ -269,4 +270,4 @@ def _number(value: float | None) -> float | None:
 
 def targets_by_name(profile: PerformanceProfile, targets: Mapping[str, float | None]) -> tuple[float | None, ...]:
     """Targets for the profile's operators from an older book's, by operator name; the default elsewhere."""
-    return tuple(targets[op.name] if op.name in targets else _default_target(op) for op in profile.operators)
+    return tuple(targets[op.name] if op.name in targets else default_target(op) for op in profile.operators)

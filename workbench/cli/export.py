@@ -51,7 +51,7 @@ def export(
     """
     from workbench.cli.common import print_json
     from workbench.errors import WorkbenchError
-    from workbench.exchange.books import export_neural_engine, export_table, table_of
+    from workbench.book.foreign import export_neural_engine, export_table, table_of
 
     if kind is Kind.NEURAL_ENGINE:
         written = export_neural_engine(book, output or Path(), profiles=[profile] if profile else None)

@@ -33,7 +33,7 @@ def import_(
     DeepSparse analyses and PyTorch traces as profiles; SPDY and SparseML timings as perf ratios.
     """
     from workbench.cli.common import one_line, print_json
-    from workbench.exchange.books import import_file
+    from workbench.book.foreign import import_file
 
     result = import_file(
         file,

@@ -62,7 +62,7 @@ def profile(
     from workbench.cli.summary import book_document, print_book, print_notes
 
     if os.environ.get("ENGINE_PROFILING") == "1" and trace is None and csv is None:
-        trace = csv = Path()
+        csv, trace = Path("engine_profiling/profiling_csv"), Path("engine_profiling/profiling_trace")
     with progress_bar(quiet=as_json) as progress:
         result = api.profile(
             model,

@@ -114,7 +114,8 @@ def _print_profile(console: Console, book: Book, name: str) -> None:
     from rich.table import Table
 
     facts, totals, estimates = book.facts(name), book.totals(name), book.estimates(name)
-    how = f"batch {facts['batch']}, {facts['cores']} cores, latencies {facts['provenance']}"
+    cores = f"{facts['cores']} core{'s' * (facts['cores'] != 1)}"
+    how = f"batch {facts['batch']}, {cores}, latencies {facts['provenance']}"
     console.print(f"[bold]{_plain(name)}[/bold]  {_plain(str(facts['model']))}, {how}")
     figures = Table.grid(padding=(0, 2))
     figures.add_column()

@@ -1,7 +1,4 @@
-"""Files into workbooks and workbooks into files: what `import` and `export` do.
-
-The one module of this package that knows workbooks.
-"""
+"""Foreign files into workbooks and workbooks into foreign files: what `import` and `export` do."""
 
 from __future__ import annotations
 
