@@ -17,10 +17,10 @@ from test_exchange_neural_engine_reading import NEWER, OLDER
 from test_exchange_neural_engine_reading import write as write_csv
 
 from workbench.book import open_book, write_book
+from workbench.book.foreign import export_neural_engine, export_table, import_file, table_of
 from workbench.cli import _root
 from workbench.cli.common import run_reporting_errors
 from workbench.errors import BookError, FormatError, MissingExtra, WorkbenchError
-from workbench.book.foreign import export_neural_engine, export_table, import_file, table_of
 from workbench.exchange.neural_engine import write_profile_csv
 from workbench.recalc import recompute
 

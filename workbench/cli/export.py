@@ -49,9 +49,9 @@ def export(
 
     Values are those that the workbook holds; `workbench recompute` brings them up to date.
     """
+    from workbench.book.foreign import export_neural_engine, export_table, table_of
     from workbench.cli.common import print_json
     from workbench.errors import WorkbenchError
-    from workbench.book.foreign import export_neural_engine, export_table, table_of
 
     if kind is Kind.NEURAL_ENGINE:
         written = export_neural_engine(book, output or Path(), profiles=[profile] if profile else None)

@@ -32,8 +32,8 @@ def import_(
     Reads Neural Engine CSV and trace files, ONNX Runtime profiles, OpenVINO counters, TensorRT profiles,
     DeepSparse analyses and PyTorch traces as profiles; SPDY and SparseML timings as perf ratios.
     """
-    from workbench.cli.common import one_line, print_json
     from workbench.book.foreign import import_file
+    from workbench.cli.common import one_line, print_json
 
     result = import_file(
         file,
