@@ -82,3 +82,12 @@ def test_bert_mini_is_bert_mini() -> None:
 def test_the_committed_models_are_small() -> None:
     shipped = [p for p in sample_models_folder().glob("*.onnx") if p.stem not in ("bert_mini", "bert_mini_int8")]
     assert sum(p.stat().st_size for p in shipped) < 4_000_000
+
+
+def test_a_cached_model_that_something_changed_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    path = sample_model("bert_mini")
+    assert path.is_relative_to(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    assert sample_model("bert_mini").read_bytes() == whole

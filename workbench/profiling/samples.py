@@ -36,7 +36,7 @@ def resolve_model(model: str | Path) -> Path:
 
 
 def sample_model(name: str) -> Path:
-    """The file of a sample model, built and checked against its hash where it isn't there yet."""
+    """The file of a sample model, built where it isn't there yet or something changed it; its hash is checked."""
     if name not in SAMPLES:
         raise ModelError(f"no sample model {name!r}", remedy=f"there are: {', '.join(SAMPLES)}")
     shipped: Path = sample_models_folder() / f"{name}.onnx"
@@ -44,7 +44,7 @@ def sample_model(name: str) -> Path:
         return shipped
     digest = str(_builder().expected_sums()[name])
     built: Path = cache_folder() / "models" / digest[:12] / f"{name}.onnx"
-    if not built.exists():
+    if not built.exists() or hashlib.sha256(built.read_bytes()).hexdigest() != digest:
         data: bytes = _builder().build(name)
         if hashlib.sha256(data).hexdigest() != digest:
             raise ModelError(
