@@ -199,3 +199,21 @@ def test_a_workbook_that_libreoffice_saved(tmp_path: Path) -> None:
     again = convert(saved, tmp_path / "again", recalculate=False)
     values = openpyxl.load_workbook(again, data_only=True)["Data"]
     assert [values[c].value for c in ("B1", "C1", "C2", "C4", "A9")] == [20, "sum 38", True, 5, "new"]
+
+
+@pytest.mark.byhand
+def test_saving_several_times_in_place(tmp_path: Path) -> None:
+    from workbench.recalc import open_workbook
+
+    path = rich_book(tmp_path / "b.xlsx")
+    with open_workbook(path) as book:
+        for value in (10, 200000.5, 7):
+            book.set("Data!A3", value)
+            book.recalculate()
+            book.save()
+            assert openpyxl.load_workbook(path, data_only=True)["Data"]["B3"].value == 2 * value
+            with zipfile.ZipFile(path) as package:
+                assert package.testzip() is None
+    before = contents(path)
+    recompute(path)
+    assert contents(path) == before

@@ -5,6 +5,7 @@ Untouched parts are copied as their compressed bytes; order, names and dates sta
 
 from __future__ import annotations
 
+import io
 import posixpath
 import re
 import struct
@@ -29,11 +30,12 @@ _SAVE_AS_XLSX = "open it in a spreadsheet program and save it as .xlsx"
 
 
 class Package:
-    """An open workbook file; parts are read when asked for."""
+    """A workbook file as it was when opened, held in memory; parts are unpacked when asked for."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._zip = _opened(path)
+        self._data = _content(path)
+        self._zip = _opened(path, self._data)
         self.names = frozenset(self._zip.namelist())
         self._entries = {_part_name(name): name for name in self._zip.namelist()}
         _refuse_bombs(path, self._zip)
@@ -43,7 +45,7 @@ class Package:
         return _part_name(name) in self._entries
 
     def close(self) -> None:
-        """Release the file."""
+        """Release the reader; what was read stays usable, `write` too."""
         self._zip.close()
 
     def read(self, name: str) -> bytes:
@@ -102,7 +104,7 @@ class Package:
     ) -> None:
         """Write the package to `out` with some parts replaced, some left out and others appended."""
         fresh = {_part_name(name): data for name, data in replaced.items()}
-        with self.path.open("rb") as source, out.open("wb") as target:
+        with io.BytesIO(self._data) as source, out.open("wb") as target:
             entries = [entry for entry in self._zip.infolist() if entry.filename not in removed]
             written: list[tuple[zipfile.ZipInfo, int]] = []
             for entry in entries:
@@ -122,7 +124,8 @@ def _part_name(name: str) -> str:
     return name.replace("\\", "/").lstrip("/").lower()
 
 
-def _opened(path: Path) -> zipfile.ZipFile:
+def _content(path: Path) -> bytes:
+    """The file's bytes, once its start looks like a zip file's."""
     try:
         with path.open("rb") as file:
             head = file.read(8)
@@ -133,6 +136,9 @@ def _opened(path: Path) -> zipfile.ZipFile:
                         "the workbook is encrypted with a password", where=path, remedy="remove the password"
                     )
                 raise BookError("this is an old .xls workbook, not .xlsx", where=path, remedy=_SAVE_AS_XLSX)
+            if head and not head.startswith(b"PK"):
+                raise BookError("this is not an .xlsx workbook (it is no zip file)", where=path)
+            rest = file.read(LARGEST_WHOLE)
     except FileNotFoundError:
         raise BookError("there is no such file", where=path) from None
     except IsADirectoryError:
@@ -141,8 +147,12 @@ def _opened(path: Path) -> zipfile.ZipFile:
         raise BookError("no permission to read this file", where=path) from None
     if not head:
         raise BookError("the file is empty", where=path)
+    return head + rest
+
+
+def _opened(path: Path, data: bytes) -> zipfile.ZipFile:
     try:
-        package = zipfile.ZipFile(path)
+        package = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError) as problem:
         raise BookError(f"this is not an .xlsx workbook ({problem})", where=path) from None
     names = set(package.namelist())

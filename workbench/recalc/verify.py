@@ -28,7 +28,7 @@ _PLACES = (
     "/opt/libreoffice/program/soffice",
 )
 
-_ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
+ALWAYS_RECALCULATE = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema">
 <item oor:path="/org.openoffice.Office.Calc/Formula/Load">
 <prop oor:name="OOXMLRecalcMode" oor:op="fuse"><value>0</value></prop></item>
@@ -96,7 +96,7 @@ def recalculated_copy(soffice: str, path: Path, folder: Path, timeout_s: float) 
     """A copy of the workbook in `folder` that LibreOffice recalculated and saved, in a profile of its own."""
     user = folder / "profile" / "user"
     user.mkdir(parents=True)
-    (user / "registrymodifications.xcu").write_text(_ALWAYS_RECALCULATE)
+    (user / "registrymodifications.xcu").write_text(ALWAYS_RECALCULATE)
     source = folder / f"book{path.suffix.lower() if path.suffix.lower() in ('.xlsx', '.xlsm') else '.xlsx'}"
     shutil.copyfile(path, source)
     command = [

@@ -104,11 +104,11 @@ def recompute_command(engine: str, book: Path, out: Path) -> list[str]:
 
 def recompute_table(folder: Path, sizes: list[int], repeats: int, timeout: float) -> None:
     """Whole-process recompute of blanked workbooks."""
-    from workbench.recalc.verify import _ALWAYS_RECALCULATE as ALWAYS
+    from workbench.recalc.verify import ALWAYS_RECALCULATE
 
     user = folder / "lo-profile" / "user"
     user.mkdir(parents=True)
-    (user / "registrymodifications.xcu").write_text(ALWAYS)
+    (user / "registrymodifications.xcu").write_text(ALWAYS_RECALCULATE)
     print(f"{'operators':>9}  {'engine':<12} {'median s':>9} {'spread':>7} {'memory MB':>10} {'times ours':>11}  right")
     for size in sizes:
         book = folder / f"book{size}.xlsx"
