@@ -397,3 +397,18 @@ def test_an_error_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
     assert run_reporting_errors(failing) == Exit.BAD_INPUT
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.byhand
+def test_a_short_form_of_a_name_when_only_one_begins_so(tmp_path: Path) -> None:
+    path = with_names(
+        book_of(tmp_path / "b.xlsx", A1=1, A2="=A1*2", A3="=A1*3"),
+        speed_baseline="Sheet1!$A$2",
+        ms_baseline="Sheet1!$A$1",
+        ms_total_baseline="Sheet1!$A$3",
+    )
+    recompute(path, edits={"ms_baseline": 4})
+    with open_workbook(path) as book:
+        assert book.value("speed") == 8
+        with pytest.raises(CellError, match="could be any of ms_baseline, ms_total_baseline"):
+            book.value("ms")

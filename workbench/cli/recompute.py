@@ -56,7 +56,8 @@ def _show(report: Report, written: Path | None, as_json: bool) -> None:
         return
     for warning in report.warnings:
         print(f"warning: {one_line(warning)}", file=sys.stderr)
-    print(f"{report.formulas:,} formulas evaluated, {report.changed_count:,} cells changed" + _where(written))
+    changed = f"{report.changed_count:,} cells changed" if report.changed_count else "no cell changed"
+    print(f"{report.formulas:,} formulas evaluated, {changed}" + _where(written))
     for check in report.checks:
         print(f"{'holds' if check.holds else 'FAILS'}: {check.check} (it is {shown(check.value)})")
     for title, cells in (("not evaluated", report.unevaluated), ("stale", report.stale)):

@@ -50,6 +50,12 @@ def resolved(model: Model, target: str) -> Region:
             return found
     if sheet is not None:
         raise CellError(f"'{rest}' is neither a cell address nor a defined name of the sheet", where=text)
+    longer = sorted({name for name, _ in model.names if name.startswith(text.upper() + "_")}) if sheet is None else []
+    if len(longer) == 1:
+        return resolved(model, longer[0])
+    if longer:
+        listed = _listed([name.lower() for name in longer])
+        raise CellError(f"'{text}' could be any of {listed}", remedy="write the whole name")
     raise CellError(f"the workbook has no cell or name '{text}'", remedy=_hint(model, text))
 
 
@@ -132,9 +138,13 @@ def _by_labels(model: Model, name: str, row: str, column: str, target: str) -> R
     if not columns:
         columns = [c for c, header in headers if isinstance(header, str) and _starts(header, column)]
     if len(columns) != 1:
-        shown = [label_text(header) for _, header in headers if header is not None]
+        shown = [label_text(header) for c, header in headers if header is not None and (not columns or c in columns)]
         problem = f"no column '{column}'" if not columns else f"several columns '{column}'"
-        raise CellError(f"{name} has {problem}", where=target, remedy="its columns are " + _listed(shown))
+        raise CellError(
+            f"{name} has {problem}",
+            where=target,
+            remedy="write one of " + _listed(shown) if columns else "its columns are " + _listed(shown),
+        )
     rows = _rows_labelled(model, whole, first_data, row)
     if len(rows) != 1:
         labels = [
