@@ -298,7 +298,8 @@ def _run(
     _, blocks = times.ratio(0, 1)
     if blocks < FEWEST_BLOCKS:
         raise WorkbenchError(
-            f"the machine is too busy to time a run: other programs took {np.median(times.busy):.0%} of its cores",
+            f"the machine is too busy to time a run: {blocks} of {len(times.busy)} blocks of runs were undisturbed, "
+            f"other programs took {np.median(times.busy):.0%} of its cores",
             where=pruned.info.name,
             remedy="try again when it is idle",
         )
