@@ -70,7 +70,7 @@ def test_the_flag_cancels_and_a_second_press_is_refused_meanwhile(host: LibreOff
 
     def run(session: Session, settings: dict[str, str]) -> Outcome:
         refused.append(run_action(action(run), host).message)
-        threading.Timer(0.3, cancel_flag(host.book.fullname).touch).start()
+        threading.Timer(0.3, cancel_flag(host).touch).start()
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             time.sleep(0.05)
@@ -80,7 +80,7 @@ def test_the_flag_cancels_and_a_second_press_is_refused_meanwhile(host: LibreOff
     assert result.exit_code == 130 and "cancelled" in result.message
     assert result.seconds < 10
     assert "another action is still running on this book" in refused[0]
-    assert not cancel_flag(host.book.fullname).exists()
+    assert not cancel_flag(host).exists()
     assert run_action(action(lambda session, settings: Outcome("again")), host).message == "again"
 
 

@@ -55,8 +55,7 @@ def _outcome(given: argparse.Namespace, options: dict[str, str]) -> tuple[dict[s
     from workbench.buttons.running import cancel_flag, run_action
 
     if given.action == CANCEL:
-        book = _calling_book(given)
-        cancel_flag(book.fullname).touch()
+        cancel_flag(host_of(_calling_book(given))).touch()
         return {"action": CANCEL, "message": "The running action will stop."}, 0
     action = named(given.action)
     host = host_of(_calling_book(given))

@@ -25,6 +25,11 @@ class Host(Protocol):
         ...
 
     @property
+    def identity(self) -> str:
+        """What this book is told by from every other one that is open: its path, or else where it is open."""
+        ...
+
+    @property
     def is_read_only(self) -> bool: ...
 
     @property
@@ -63,6 +68,11 @@ class LibreOfficeHost:
         return path
 
     @property
+    def identity(self) -> str:
+        impl = self.book.impl
+        return str(self.path or f"{impl.app.connection} {impl.doc.RuntimeUID}")
+
+    @property
     def is_read_only(self) -> bool:
         return bool(self.book.impl.is_read_only)
 
@@ -98,6 +108,10 @@ class ExcelHost:
     def path(self) -> Path | None:
         path = Path(self.book.fullname)
         return path if path.is_absolute() else None
+
+    @property
+    def identity(self) -> str:
+        return str(self.path or f"{self.book.app.pid} {self.book.name}")
 
     @property
     def is_read_only(self) -> bool:

@@ -37,9 +37,9 @@ class Result:
     """An error that could not be written into the document."""
 
 
-def cancel_flag(book: str) -> Path:
-    """The file whose appearance cancels the action that runs on the book of that full name."""
-    return Path(tempfile.gettempdir()) / f"workbench-{_key(book)}.cancel"
+def cancel_flag(host: Host) -> Path:
+    """The file whose appearance cancels the action that runs on the host's book."""
+    return Path(tempfile.gettempdir()) / f"workbench-{_key(host.identity)}.cancel"
 
 
 def _key(book: str) -> str:
@@ -61,10 +61,9 @@ def run_action(
         return Result(action.name, message, code, time.monotonic() - started, unreported)
 
     try:
-        book = host.book.fullname
         with (
-            _alone(book),
-            _cancelled_by(flag or cancel_flag(book)),
+            _alone(host),
+            _cancelled_by(flag or cancel_flag(host)),
             Session(host, action.name, edits, options) as session,
         ):
             session.progress(f"{action.title.rstrip('…')}…")
@@ -121,11 +120,11 @@ def _give_back(host: Host) -> None:
 
 
 @contextlib.contextmanager
-def _alone(book: str) -> Iterator[None]:
+def _alone(host: Host) -> Iterator[None]:
     """Raise where another action runs on the same book, in this or another window or process."""
     import psutil
 
-    path = Path(tempfile.gettempdir()) / f"workbench-{_key(book)}.running"
+    path = Path(tempfile.gettempdir()) / f"workbench-{_key(host.identity)}.running"
     for _ in range(2):
         try:
             handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -134,11 +133,13 @@ def _alone(book: str) -> Iterator[None]:
             text = path.read_text() if path.exists() else ""
             if text.isdigit() and psutil.pid_exists(int(text)):
                 raise BookError(
-                    "another action is still running on this book", where=book, remedy="wait for it or press Cancel"
+                    "another action is still running on this book",
+                    where=host.book.fullname,
+                    remedy="wait for it or press Cancel",
                 ) from None
             path.unlink(missing_ok=True)
     else:
-        raise BookError("another action has just started on this book", where=book, remedy="wait for it")
+        raise BookError("another action has just started on this book", where=host.book.fullname, remedy="wait for it")
     with os.fdopen(handle, "w") as file:
         file.write(str(os.getpid()))
     try:
