@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -212,3 +214,38 @@ def test_the_error_names_the_part(tmp_path: Path) -> None:
     path = edited_zip(book_of(tmp_path / "b.xlsx", A1=1), SHEET, None)
     with pytest.raises(BookError, match=r"sheet1\.xml is missing"):
         open_workbook(path)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("seed", range(6))
+def test_random_damage_is_an_error_or_harmless_never_a_traceback(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    source = book_of(tmp_path / "b.xlsx", A1=1, A2="text", B1="=A1*2", B2='=A2&"x"', C1="=SUM(A:A)")
+    whole = source.read_bytes()
+    with zipfile.ZipFile(source) as package:
+        parts = {entry.filename: package.read(entry) for entry in package.infolist()}
+    damaged = tmp_path / "damaged.xlsx"
+    for _ in range(25):
+        if rng.random() < 0.5:
+            damaged.write_bytes(damage(rng, whole))
+        else:
+            name = rng.choice(["xl/workbook.xml", SHEET, "xl/sharedStrings.xml", "xl/_rels/workbook.xml.rels"])
+            with zipfile.ZipFile(damaged, "w") as package:
+                for other, data in parts.items():
+                    package.writestr(other, damage(rng, data) if other == name else data)
+        with contextlib.suppress(WorkbenchError):
+            recompute(damaged, tmp_path / "out.xlsx", edits={"Sheet1!A1": 3})
+
+
+def damage(rng: random.Random, data: bytes) -> bytes:
+    changed = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(changed))
+        kind = rng.random()
+        if kind < 0.5:
+            changed[at] = rng.choice(b"<>/\"'0129ACz=!()#&; \0\xff")
+        elif kind < 0.8:
+            del changed[at : at + rng.randint(1, 20)]
+        else:
+            changed[at:at] = rng.choice([b"-1", b"99999999999", b"A0", b"&bad;", b"XFE9", b"</c>"])
+    return bytes(changed)

@@ -70,7 +70,7 @@ class Package:
         """A part parsed. Raises `BookError` when it is no XML."""
         try:
             return ElementTree.fromstring(self.read(name))
-        except ElementTree.ParseError as problem:
+        except (ElementTree.ParseError, LookupError, ValueError) as problem:
             raise BookError(f"the part {name} is broken XML ({problem})", where=self.path) from None
 
     def relationships(self, part: str) -> dict[str, tuple[str, str]]:
@@ -112,7 +112,7 @@ class Package:
                 if _part_name(entry.filename) in fresh:
                     entry = _deflated(entry, fresh[_part_name(entry.filename)], target)
                 else:
-                    _copy_raw(source, entry, target)
+                    _copy_raw(source, entry, target, self.path)
                 written.append((entry, offset))
             for name, data in added.items():
                 offset = target.tell()
@@ -192,17 +192,20 @@ _LOCAL = struct.Struct("<4s5H3L2H")
 _CENTRAL = struct.Struct("<4s4B4HL2L5H2L")
 
 
-def _copy_raw(source: IO[bytes], entry: zipfile.ZipInfo, target: IO[bytes]) -> None:
+def _copy_raw(source: IO[bytes], entry: zipfile.ZipInfo, target: IO[bytes], path: Path) -> None:
     """The entry with its compressed data as they are; sizes go to the header, as a data descriptor may be used."""
-    source.seek(entry.header_offset)
-    fields = _LOCAL.unpack(source.read(_LOCAL.size))
+    source.seek(max(entry.header_offset, 0))
+    header = source.read(_LOCAL.size)
+    if entry.header_offset < 0 or len(header) < _LOCAL.size or header[:4] != b"PK\3\4":
+        raise BookError(f"the part {entry.filename} is not where the zip file's directory says", where=path)
+    fields = _LOCAL.unpack(header)
     source.seek(fields[9] + fields[10], 1)
     _write_local(entry, target)
     left = entry.compress_size
     while left:
         piece = source.read(min(left, 1 << 20))
         if not piece:
-            raise BookError(f"the part {entry.filename} is cut off", where=getattr(source, "name", None))
+            raise BookError(f"the part {entry.filename} is cut off", where=path)
         target.write(piece)
         left -= len(piece)
 

@@ -170,11 +170,15 @@ def _add_tables(package: Package, model: Model, sheet: int, part: str) -> list[s
         columns = tuple(
             plain_text(column.get("name", "").encode()) for column in root.findall("{*}tableColumns/{*}tableColumn")
         )
-        header = int(root.get("headerRowCount", "1"))
-        totals = int(root.get("totalsRowCount", "0"))
+        header, totals = _count(root, "headerRowCount", 1), _count(root, "totalsRowCount", 0)
         model.tables[name.lower()] = Table(name, region, header, totals, columns)
         filters.append(hiding.table_filter(root))
     return filters
+
+
+def _count(root: ElementTree.Element, name: str, default: int) -> int:
+    written = root.get(name, "")
+    return int(written) if written.isdecimal() and len(written) < 8 else default
 
 
 def range_region(text: str, sheet: int) -> Region | None:

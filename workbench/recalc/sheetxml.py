@@ -254,7 +254,7 @@ def _check_whole(data: bytes, begin: int, cells: int, where: str) -> None:
     try:
         parser = pyexpat.ParserCreate()
         parser.Parse(data, True)
-    except pyexpat.ExpatError as problem:
+    except (pyexpat.ExpatError, LookupError, ValueError) as problem:
         raise BookError(f"the part is broken XML ({problem})", where=where) from None
 
 

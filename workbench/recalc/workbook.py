@@ -32,7 +32,7 @@ from workbench.recalc.values import ERROR, ERROR_OF_CODE, TEXT, CellErrorValue, 
 
 LONGEST_TEXT = 32767
 
-MOST_LISTED = 1000
+MOST_LISTED = 10_000
 """Changed cells that a report lists; it counts the rest."""
 
 
