@@ -24,7 +24,12 @@ from typing import Any
 def recompute_with_formualizer(book: str, out: str) -> None:
     import formualizer
 
-    formualizer.recalculate_file(book, out)
+    try:
+        formualizer.recalculate_file(book, out)
+    except BaseException as problem:  # its Rust panics are no Exceptions
+        if isinstance(problem, KeyboardInterrupt | SystemExit):
+            raise
+        formualizer.load_workbook(book).evaluate_all()  # its file interface fails: reading and evaluating only
 
 
 def recompute_with_ironcalc(book: str, out: str) -> None:
