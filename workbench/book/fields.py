@@ -196,7 +196,7 @@ def summary_fields(profile: PerformanceProfile) -> dict[str, Value]:
             for part in (
                 model.name,
                 f"batch {profile.batch}",
-                *sorted(dims - {f"batch = {profile.batch}"}),
+                *sorted(dims - {f"batch = {profile.batch}", f"batch = {profile.batch} (assumed)"}),
                 f"{profile.cores} core{'s' * (profile.cores != 1)}" if profile.cores else "",
                 f"{profile.instances} instances" if profile.instances > 1 else "",
                 f"{how} {profile.created:%Y-%m-%d %H:%M}",
