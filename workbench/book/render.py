@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import xlsxwriter
+from xlsxwriter.worksheet import Worksheet
 
 from workbench.book.cells import draw_cells
 from workbench.book.charts import add_chart
@@ -51,7 +52,7 @@ def render_book(template: Template, path: Path, groups: Sequence[Sequence[SheetD
     sheets.sort(key=lambda one: _rank(one[0], order, groups))
     # All sheets exist before the first formula: names may refer to later ones.
     pages = [
-        Page(workbook, workbook.add_worksheet(sheet.data.name), template, styles, sheet, scope, odd_texts)
+        Page(workbook, workbook.add_worksheet(sheet.data.name, _Worksheet), template, styles, sheet, scope, odd_texts)
         for sheet, scope in sheets
     ]
     for page in pages:
@@ -64,6 +65,17 @@ def render_book(template: Template, path: Path, groups: Sequence[Sequence[SheetD
         raise
     if odd_texts:
         put_texts(path, odd_texts)
+
+
+class _Worksheet(Worksheet):  # type: ignore[misc]
+    """XlsxWriter's, with a memory: it searches each formula some 26 times, and a table's column repeats one."""
+
+    def _prepare_formula(self, formula: str, expand_future_functions: bool = False) -> str:
+        prepared: dict[tuple[str, bool], str] = self.__dict__.setdefault("_prepared", {})
+        key = (formula, expand_future_functions)
+        if key not in prepared:
+            prepared[key] = super()._prepare_formula(formula, expand_future_functions)
+        return prepared[key]
 
 
 def _rank(sheet: PlacedSheet, order: Mapping[str, int], groups: Sequence[Sequence[SheetData]]) -> tuple[int, int, int]:
