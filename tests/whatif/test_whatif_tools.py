@@ -53,6 +53,8 @@ def test_one_at_a_time_leaves_the_others_as_they_are(book: Path) -> None:
 def test_values_may_be_listed_and_ranged() -> None:
     assert listed_values("x=70%, 0.8") == ("x", (0.7, 0.8))
     assert listed_values("ratios[256x1024][90%]=1..2:0.5") == ("ratios[256x1024][90%]", (1.0, 1.5, 2.0))
+    assert listed_values("'a, b'!C3=1,2") == ("'a, b'!C3", (1.0, 2.0))
+    assert listed_values("x=on],off") == ("x", ("on]", "off"))
     with pytest.raises(WorkbenchError, match=r"FROM\.\.TO:STEP"):
         listed_values("x=1..2")
 

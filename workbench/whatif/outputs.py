@@ -42,8 +42,8 @@ def listed_values(text: str) -> tuple[str, tuple[Scalar, ...]]:
     """`CELL=70%,80%` or `CELL=1..5:0.5` (from .. to : step) → the cell and its values. Raises `CellError`."""
     from workbench.recalc.recompute import parse_edit
 
-    target, _ = parse_edit(text.partition(",")[0].partition("..")[0] if "=" in text else text)
-    listed = text[text.index("=", text.rindex("]") if "]" in text else 0) + 1 :]
+    target, _ = parse_edit(text)
+    listed = text[text.index("=", text.index(target) + len(target)) + 1 :]
     values: list[Scalar] = []
     for part in listed.split(","):
         values += _range(part, text) if ".." in part else [entered_value(part)]
